@@ -57,8 +57,9 @@ VERSION_LINE = "# nccl-tests version 2.17.2 nccl-headers=22605 nccl-library=2260
 class Planted:
     """Faults by node: factors on the bandwidth of its network, of one adapter (its number and a
     factor), of its GPUs; wrong elements with others or alone; `crashes`, `hangs` with others, or
-    `crashes_alone`, `hangs_alone`; `silent`: ends at once without output; a cable of a
-    fabric, by its number, with its factor."""
+    `crashes_alone`, `hangs_alone`; `silent`: ends at once without output; `crashes_on` one GPU of
+    a node; `wrong_first`: wrong elements in so many launches of a node with others; a cable of a
+    fabric, by its number, with its factor. `is_unchecked`: no launch counts wrong elements."""
 
     net: Mapping[str, float] = field(default_factory=dict)
     adapter: Mapping[str, tuple[int, float]] = field(default_factory=dict)
@@ -70,6 +71,9 @@ class Planted:
     crashes_alone: tuple[str, ...] = ()
     hangs_alone: tuple[str, ...] = ()
     silent: tuple[str, ...] = ()
+    crashes_on: tuple[str, int] | None = None
+    wrong_first: tuple[str, int] | None = None
+    is_unchecked: bool = False
     without_program: tuple[str, ...] = ()
     pairs_fail: tuple[frozenset[str], ...] = ()
     cable: tuple[int, float] | None = None
@@ -121,6 +125,7 @@ class SimulatedNccl(NcclBackend):
     ) -> None:
         super().__init__(MPI, nodes, NcclTests("nccl", "/opt/all_reduce_perf", n_gpus))
         self.planted, self.seed, self.network = planted, seed, network
+        self._n_wrong = 0
 
     def prepare(self, trials: Sequence[object], run_dir: Path) -> None:
         """Nothing to get ready."""
@@ -147,6 +152,8 @@ class SimulatedNccl(NcclBackend):
         if set(hosts) & set(hangs) or frozenset(hosts) in planted.pairs_fail:
             return CommandEnd(Ending.TIMED_OUT, 0, 60.0), begun, ""
         broken = [host for host in hosts if host in crashes]
+        if planted.crashes_on is not None and group.gpu == planted.crashes_on[1]:
+            broken += [host for host in hosts if host == planted.crashes_on[0]]
         if broken:
             other = next((h for h in hosts if h != broken[0]), hosts[0])
             said = f"{other}: Test NCCL failure common.cu:961 'remote process exited or there was"
@@ -155,6 +162,11 @@ class SimulatedNccl(NcclBackend):
             return CommandEnd(Ending.EXITED, 139, 5.0), begun + said, f"{died} signal 11\n"
         wrong = sum(planted.wrong_alone.get(host, 0) for host in hosts)
         wrong += 0 if alone else sum(planted.wrong.get(host, 0) for host in hosts)
+        if planted.wrong_first is not None and not alone:
+            node, n = planted.wrong_first
+            if node in hosts and self._n_wrong < n:
+                self._n_wrong += 1
+                wrong += 7
         busbw = self._busbw(group) * draws.lognormvariate(0.0, 0.01)
         log = "".join(
             USING.format(host=h, devices=" ".join(f"[{i}]{n}/IB" for i, n in enumerate(ADAPTERS)))
@@ -163,6 +175,8 @@ class SimulatedNccl(NcclBackend):
         )
         version = VERSION_LINE if self.seed % 2 else ""
         text = table_text(hosts, n_gpus, busbw, wrong=wrong, version=version, log=log)
+        if planted.is_unchecked:
+            text = text.replace(f"  {wrong:5d}", f"  {'N/A':>5}")
         return CommandEnd(Ending.EXITED, 1 if wrong else 0, 5.0), text, ""
 
     def _busbw(self, group: NcclGroup) -> float:

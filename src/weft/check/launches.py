@@ -190,6 +190,7 @@ def rank_of(endpoint: str, trial: Trial) -> int:
     host, _, rank = endpoint.partition(":")
     if rank:
         return int(rank)
+    assert trial.tasks_per_node == 1, f"{endpoint} has several ranks"
     short = [node.partition(".")[0] for node in trial.nodes]
     for names, name in ((list(trial.nodes), host), (short, host.partition(".")[0])):
         if names.count(name) == 1:

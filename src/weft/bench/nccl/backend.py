@@ -52,12 +52,15 @@ class _Tally:
     worked: set[str] = field(default_factory=set)
 
     def add(self, outcomes: Sequence[NcclOutcome]) -> None:
-        """Count the launches of a round that were started."""
+        """Count the launches of a round that were started: one failure of a host, however many of
+        its adapters took part."""
+        failed: set[str] = set()
         for one in outcomes:
             if one.state is State.OK:
                 self.worked.update(one.group.hosts)
             elif not one.is_skipped:
-                self.failures.update(one.group.hosts)
+                failed.update(one.group.hosts)
+        self.failures.update(failed)
 
     def is_given_up(self, host: str) -> bool:
         """Whether a host failed often enough, and never worked."""
@@ -213,11 +216,15 @@ class NcclBackend:
         return next((h for h in group.hosts if any(t.is_given_up(h) for t in tallies)), None)
 
     def _refuse_missing(self, outcomes: Sequence[NcclOutcome]) -> None:
-        """Raises MissingError where no host of a round has the program."""
-        if not outcomes or not all(one.is_missing for one in outcomes):
+        """Raises MissingError where every launch of a round of all nodes lacks the program, and
+        none worked before. A single launch does not tell which of two hosts lacks it."""
+        hosts = {host for one in outcomes for host in one.group.hosts}
+        is_of_all = len(outcomes) > 1 and len(hosts) >= len(self.nodes) - 1
+        worked = self._alone.worked or self._in_pairs.worked
+        if worked or not is_of_all or not all(one.is_missing for one in outcomes):
             return
         raise MissingError(
-            f"{outcomes[0].reason} on every host",
+            f"{outcomes[0].reason} in every launch",
             where=", ".join(dict.fromkeys(h for one in outcomes for h in one.group.hosts[:1])),
             expected=f"{self.tests.tool} at the same path on every host",
             hint="name it: --tests PATH; or load its module before weft starts",

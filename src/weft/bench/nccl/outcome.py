@@ -93,7 +93,7 @@ _NO_LIBRARY = re.compile(r"error while loading shared libraries: (\S+):")
 _AT = (
     re.compile(r"\[proxy:\d+(?::\d+)?@([\w.-]+)\][^\n]*execvp error"),
     re.compile(r"^\s*Node:\s+([\w.-]+)", re.MULTILINE),
-    re.compile(r"slurmstepd: error: execve|srun: error: ([\w.-]+): task"),
+    re.compile(r"srun: error: ([\w.-]+): task"),
 )
 _USING = re.compile(r"NET/IB : Using ((?:\[\d{1,3}\][\w.:/-]{1,60} ?){1,64})")
 _DEVICE = re.compile(r"\[\d{1,3}\]([\w.-]+:\d{1,3})")
@@ -111,7 +111,7 @@ def outcome_of(
     known = NcclOutcome(group, State.OK, stage, version=_library_version(f"{out}\n{err}", table))
     known = replace(known, adapters=_adapters(out))
     if table is not None:
-        known = replace(known, tool_version=table.version, n_wrong=_n_wrong(table.rows))
+        known = replace(known, tool_version=table.version, n_wrong=_n_wrong(table))
     if ended.ending is Ending.TIMED_OUT:
         return replace(known, state=State.HUNG, reason=_hung(stage, limit_s))
     if ended.ending is not Ending.EXITED:
@@ -136,7 +136,7 @@ def _failed(tests: NcclTests, known: NcclOutcome, ended: CommandEnd, text: str) 
     group, failed = known.group, replace(known, state=State.FAILED)
     dead = blame(text, ())
     host = dead.host or (group.hosts[0] if len(group.hosts) == 1 else None)
-    if _NO_PROGRAM.search(text) is not None:
+    if known.stage in (LaunchStage.NOTHING, LaunchStage.STARTED) and _lacks(tests, text):
         host = next((m[1] for p in _AT if (m := p.search(text)) and m[1]), host)
         reason = f"{tests.path} is missing or cannot be executed"
         return replace(failed, reason=reason, blamed=host, is_missing=True)
@@ -154,6 +154,16 @@ def _failed(tests: NcclTests, known: NcclOutcome, ended: CommandEnd, text: str) 
         return replace(failed, reason=reason)
     how = dead.how or exit_text(ended.exit_code)
     return replace(failed, reason=f"{how} ({known.stage.value})", blamed=host)
+
+
+def _lacks(tests: NcclTests, text: str) -> bool:
+    """Whether a launcher says that the program is missing; a shell may miss other commands."""
+    said = (match[0] for match in _NO_PROGRAM.finditer(text))
+    lines = text.splitlines()
+    return any(
+        "command not found" not in one or any(one in line and tests.test in line for line in lines)
+        for one in said
+    )
 
 
 def _hung(stage: LaunchStage, limit_s: float) -> str:
@@ -190,9 +200,11 @@ def _busbw(rows: tuple[Row, ...]) -> dict[int, float]:
     return found
 
 
-def _n_wrong(rows: tuple[Row, ...]) -> int | None:
-    counts = [row.metrics["n_wrong"] for row in rows if "n_wrong" in row.metrics]
-    return int(sum(counts)) if counts else None
+def _n_wrong(table: Table) -> int | None:
+    """What the rows count; one at least where the line below them says that the check failed."""
+    counts = [row.metrics["n_wrong"] for row in table.rows if "n_wrong" in row.metrics]
+    n = int(sum(counts)) if counts else None
+    return max(n or 0, 1) if "FAILED" in table.conditions.get("out_of_bounds", "") else n
 
 
 def _adapters(out: str) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """The adapters of slow nodes one by one: which of n is slow."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from statistics import median
 
 import numpy as np
@@ -49,29 +49,31 @@ def suspect_nodes(survey: Survey) -> list[str]:
 
 
 def known_adapters(outcomes: Sequence[GroupOutcome]) -> tuple[str, ...]:
-    """The network devices that NCCL's log lists on every host, in its order."""
+    """The network devices that NCCL's log lists in every launch, in its order."""
     listed = [one.adapters for one in outcomes if one.adapters]
     if not listed:
         return ()
     return tuple(name for name in listed[0] if all(name in names for names in listed))
 
 
-def adapter_lines(outcomes: Sequence[GroupOutcome], node: str) -> Iterator[str]:
-    """The lines of evidence about the adapters of a slow node."""
+def adapter_lines(
+    outcomes: Sequence[GroupOutcome], node: str, accused: Collection[str]
+) -> Iterator[str]:
+    """The lines of evidence about the adapters of a slow node, one of those `accused`."""
     own = {one.adapter: one for one in of_pass(outcomes, ADAPTER_PASS) if node in one.hosts}
     others: dict[str | None, list[float]] = {}
     for one in of_pass(outcomes, ADAPTER_PASS):
-        if node not in one.hosts and one.busbw_gb_s:
+        if not {node, *accused} & set(one.hosts) and one.busbw_gb_s:
             others.setdefault(one.adapter, []).append(_figure(one))
     judged = {name: one for name, one in own.items() if others.get(name) and one.busbw_gb_s}
+    dead = [name for name, one in own.items() if not one.is_ok and others.get(name)]
+    for name in dead:
+        yield f"adapter {name}: its launch {own[name].reason}; others work through theirs"
     if not judged:
         return
     share = {name: _figure(one) / median(others[name]) for name, one in judged.items()}
     slow = [name for name, value in share.items() if value < SLOW_SHARE]
     n = len(own)
-    dead = [name for name, one in own.items() if not one.is_ok and others.get(name)]
-    for name in dead:
-        yield f"adapter {name}: its launch {own[name].reason}; others work through theirs"
     if not slow and not dead:
         yield f"none of its {counted(n, 'adapter')} is slow by itself: {_range(share)} of others"
     elif len(slow) == len(judged):

@@ -2,7 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from scipy.stats import binom
 
 COMMON_SHARE = 0.5
 """Where more launches than this go wrong, and no node is in all of them, their cause is common: it
@@ -11,16 +13,25 @@ SURE_PARTNERS = 2
 """A node is accused that went wrong with so many partners, each of which works with others."""
 SOMETIMES = 3
 """A node that works now and then is accused from so many wrong launches on."""
+CHANCE = 1e-3
+"""Checks in which launches that fail by chance would accuse a node: chosen, as for draining."""
 REPEATED = 2
 """A pair is accused that went wrong so often, and never worked."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairEvent:
-    """A launch of a pair of hosts, and whether it went wrong."""
+    """A launch of a pair of hosts, and whether it went wrong. `ends`: by which endpoints, where
+    hosts have several."""
 
     hosts: tuple[str, str]
     is_wrong: bool
+    ends: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> frozenset[str]:
+        """What a launch that repeats it shares."""
+        return frozenset(self.ends or self.hosts)
 
     def partner_of(self, host: str) -> str:
         """The other host."""
@@ -62,9 +73,27 @@ def attribution_of(events: Iterable[PairEvent]) -> Attribution:
         culprit = _next(known, left, {host for one in culprits for host in one.hosts})
         culprits.append(culprit)
         left = [event for event in left if not _explains(culprit, event)]
+    culprits = _beyond_chance(known, culprits)
     sure = sum(one.n_wrong for one in culprits if one.sure and len(one.hosts) == 1)
     is_common = bool(known) and n_wrong > COMMON_SHARE * len(known) and sure < n_wrong / 2
     return Attribution(tuple(culprits), n_wrong, len(known), is_common)
+
+
+def _beyond_chance(known: Sequence[PairEvent], culprits: Sequence[Culprit]) -> list[Culprit]:
+    """The same, none of them sure that chance explains: one of so many hosts would go wrong as
+    often, if all did as those launches that no culprit is in (binomial, `CHANCE`)."""
+    named = {one.hosts[0] for one in culprits if len(one.hosts) == 1}
+    rest = [event.is_wrong for event in known if not named & set(event.hosts)]
+    rate = sum(rest) / len(rest) if rest else 0.0
+    n_hosts = len({host for event in known for host in event.hosts})
+
+    def is_chance(one: Culprit) -> bool:
+        return bool(n_hosts * binom.sf(one.n_wrong - 1, one.n, rate) >= CHANCE)
+
+    return [
+        replace(one, sure=False) if len(one.hosts) == 1 and is_chance(one) else one
+        for one in culprits
+    ]
 
 
 def _explains(culprit: Culprit, event: PairEvent) -> bool:
@@ -100,7 +129,7 @@ def _next(known: Sequence[PairEvent], left: Sequence[PairEvent], named: set[str]
 def _pair(known: Sequence[PairEvent], event: PairEvent, named: set[str]) -> Culprit:
     """The two hosts of a wrong launch, and what became of them when repeated."""
     a, b = event.hosts
-    same = [one for one in known if set(one.hosts) == {a, b}]
+    same = [one for one in known if one.place == event.place]
     n_wrong = sum(one.is_wrong for one in same)
     fine = _works_with_others(known, a, b) and _works_with_others(known, b, a)
     sure = fine and n_wrong >= REPEATED and n_wrong == len(same) and not {a, b} & named

@@ -81,7 +81,7 @@ def in_pairs(
         if (fault == FAILS or one.is_ok) and not set(apart) & set(one.hosts)
     ]
     pairs = [one for one in launches if len(one.hosts) == 2]
-    events = [PairEvent((one.hosts[0], one.hosts[1]), went_wrong(one)) for one in pairs]
+    events = [PairEvent((one.hosts[0], one.hosts[1]), went_wrong(one), one.ends) for one in pairs]
     return attribution_of(events), [one for one in pairs if went_wrong(one)]
 
 
@@ -97,7 +97,7 @@ def findings(outcomes: Sequence[GroupOutcome], tool: str) -> Iterator[Finding]:
         yield _common([one.last for one in dead.values()], f"{len(dead)} of {n_nodes} nodes", tool)
         return
     for node, count in dead.items():
-        yield _missing(node, count, tool) if node in missing else _fails_alone(node, count)
+        yield _missing(node, count.last, tool) if node in missing else _fails_alone(node, count)
     for node, count in alone.items():
         if not count.always:
             yield _once(node, count)
@@ -107,11 +107,18 @@ def findings(outcomes: Sequence[GroupOutcome], tool: str) -> Iterator[Finding]:
         return
     for culprit in found.culprits:
         of = [one for one in failed if set(culprit.hosts) <= set(one.hosts)]
-        yield _pairs_fail(culprit, of)
+        if all(one.is_missing for one in of):
+            yield _missing(of[0].blamed or culprit.hosts[0], of[0], tool)
+        else:
+            yield _pairs_fail(culprit, of)
 
 
 def _of_wrong(outcomes: Sequence[GroupOutcome]) -> Iterator[Finding]:
     alone = alone_counts(outcomes, WRONG)
+    tested = {one.hosts[0] for one in of_pass(outcomes, NODE_PASS) if one.n_wrong is not None}
+    if len(alone) > max(1.0, COMMON_SHARE * len(tested)):
+        yield _all_wrong(f"{len(alone)} of {counted(len(tested), 'node')} alone")
+        return
     for node, count in alone.items():
         yield Finding(
             FindingKind.FAILURE,
@@ -121,23 +128,41 @@ def _of_wrong(outcomes: Sequence[GroupOutcome]) -> Iterator[Finding]:
             facts=NodeFaultFacts(node, WRONG),
         )
     found, wrong = in_pairs(outcomes, WRONG, apart=[*alone])
+    if found.is_common:
+        yield _all_wrong(f"{found.n_wrong} of {_launches(found.n)} of pairs")
+        return
+    right_alone = {one.hosts[0] for one in of_pass(outcomes, NODE_PASS) if one.n_wrong == 0}
     for culprit in found.culprits:
         of = [one for one in wrong if set(culprit.hosts) <= set(one.hosts)]
-        yield _pairs_wrong(culprit, of, alone_ok=not alone)
+        yield _pairs_wrong(culprit, of, alone_ok=culprit.hosts[0] in right_alone)
+
+
+def _all_wrong(who: str) -> Finding:
+    return Finding(
+        FindingKind.FAILURE,
+        Severity.BAD,
+        f"Results are wrong on {who}: no node is accused, since the library, its build or a setting"
+        " of all does that.",
+        next_command="the same test with another version of the library, or without variables",
+    )
 
 
 def _pairs_wrong(culprit: Culprit, of: Sequence[GroupOutcome], *, alone_ok: bool) -> Finding:
+    """A wrong result is bad, whoever gave it; a node is accused where that is sure."""
     elements = _elements(max(of, key=lambda one: one.n_wrong or 0))
     if len(culprit.hosts) == 1:
         node = culprit.hosts[0]
         inside = "; alone its results are right: look at its adapter first" if alone_ok else ""
+        pairs = tuple((one.hosts[0], one.hosts[1]) for one in of)
+        sure = culprit.sure
         return Finding(
             FindingKind.FAILURE,
-            Severity.BAD if culprit.sure else Severity.WARNING,
-            f"Node {node} {'gives' if culprit.sure else 'may give'} wrong results with others:"
-            f" up to {elements}.",
+            Severity.BAD,
+            f"Node {node} gives wrong results with others: up to {elements}."
+            if sure
+            else f"Launches of node {node} with others gave wrong results: up to {elements}.",
             evidence=(f"{_share(culprit)} with {_partners(culprit)}{inside}",),
-            facts=NodeFaultFacts(node, WRONG),
+            facts=NodeFaultFacts(node, WRONG) if sure else PairFacts(tuple(dict.fromkeys(pairs))),
         )
     a, b = culprit.hosts
     return Finding(
@@ -162,12 +187,12 @@ def _fails_alone(node: str, count: AloneCount) -> Finding:
     )
 
 
-def _missing(node: str, count: AloneCount, tool: str) -> Finding:
+def _missing(node: str, of: GroupOutcome, tool: str) -> Finding:
     return Finding(
         FindingKind.NOT_ENOUGH_DATA,
         Severity.UNKNOWN,
         cannot_tell(
-            f"node {node} was not measured: {count.last.reason}",
+            f"node {node} was not measured: {of.reason}",
             f"{tool} and its libraries at the same path as on the other nodes",
         ),
         facts=PairFacts(()),

@@ -55,7 +55,7 @@ def _failed(one: GroupOutcome) -> Finding:
     return Finding(
         FindingKind.FAILURE,
         Severity.WARNING,
-        f"{_who(one)} under one switch fail together and work in pairs: {one.reason}.",
+        f"{_who(one)} under one switch fail together, and none of them is accused: {one.reason}.",
         evidence=("measured once: run it again from its line in recipes/ of the run",),
     )
 

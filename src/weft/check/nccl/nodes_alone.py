@@ -12,7 +12,7 @@ from weft.check.external_evidence.platform_choice import ExpectedPlatform
 from weft.check.facts import NodeFaultFacts
 from weft.check.nccl.outcomes import GroupOutcome, of_pass
 from weft.check.thresholds import CheckThresholds
-from weft.core.finding import Finding, FindingKind, Severity
+from weft.core.finding import Finding, FindingKind, Severity, cannot_tell
 from weft.core.units import format_significant
 from weft.core.words import counted, first_few
 from weft.expect.model import Expectation
@@ -89,13 +89,42 @@ def findings(
     """Slow nodes, each named; and all nodes together where the platform should deliver more."""
     if figures is None:
         return
+    slow = named_slow(figures, limits)
+    for node in slow:
+        yield _slow(figures, node)
+    below = [*_below(figures, [node for node in figures.of if node not in slow], machine)]
+    yield from below
+    if not below and is_divided(figures, limits):
+        yield _divided(figures)
+
+
+def named_slow(figures: NodeFigures, limits: CheckThresholds) -> list[str]:
+    """Slow nodes that enough others tell apart."""
     slow = slow_nodes(figures, limits)
     comparable = len(figures.of) >= FEWEST_TO_COMPARE
-    if comparable and len(slow) <= MOST_SLOW_SHARE * len(figures.of):
-        for node in slow:
-            yield _slow(figures, node)
-    others = [node for node in figures.of if node not in slow] if comparable else [*figures.of]
-    yield from _below(figures, others, machine)
+    return slow if comparable and len(slow) <= MOST_SLOW_SHARE * len(figures.of) else []
+
+
+def is_divided(figures: NodeFigures, limits: CheckThresholds) -> bool:
+    """Whether the nodes that are not named differ by more than slow and healthy ones do: either
+    may be the normal ones."""
+    slow = named_slow(figures, limits)
+    best = [figures.best(node) for node in figures.of if node not in slow]
+    return bool(best) and float(np.log(max(best) / min(best))) > 2 * limits.bandwidth_guard
+
+
+def _divided(figures: NodeFigures) -> Finding:
+    best = [figures.best(node) for node in figures.of]
+    least, most = (format_significant(value, 3) for value in (min(best), max(best)))
+    return Finding(
+        FindingKind.NOT_ENOUGH_DATA,
+        Severity.UNKNOWN,
+        cannot_tell(
+            f"nodes alone deliver {least} to {most} GB/s of bus bandwidth, and too many of them are"
+            " slow to know what is normal",
+            "--platform NAME",
+        ),
+    )
 
 
 def _below(
@@ -159,7 +188,7 @@ def _slow(figures: NodeFigures, node: str) -> Finding:
 
 def would_show(figures: NodeFigures | None, limits: CheckThresholds) -> tuple[str, ...]:
     """The slow nodes that would have shown."""
-    if figures is None or len(figures.of) < FEWEST_TO_COMPARE:
+    if figures is None or len(figures.of) < FEWEST_TO_COMPARE or is_divided(figures, limits):
         return ()
     share = float(np.exp(-max(limits.bandwidth_guard, FAR_SIGMA * figures.spread)))
     return (f"a node below {share:.2f} of the others' bus bandwidth between its own GPUs",)

@@ -10,8 +10,8 @@ from weft.bench.nccl.outcome import NCCL
 @dataclass(frozen=True, slots=True)
 class GroupOutcome:
     """A launch on `hosts`: see weft.bench.nccl.outcome.NcclOutcome. `of` is the pass that it
-    belongs to, `round` counts the rounds of pairs, `is_skipped`: it was not started, because a host
-    had failed before."""
+    belongs to, `ends` are the endpoints of a pair, () of another group, `round` counts the rounds
+    of pairs, `is_skipped`: it was not started, because a host had failed before."""
 
     of: str
     trial: str
@@ -27,6 +27,7 @@ class GroupOutcome:
     version: str = ""
     tool_version: str = ""
     adapters: tuple[str, ...] = ()
+    ends: tuple[str, ...] = ()
     is_missing: bool = False
     is_skipped: bool = False
 
@@ -82,6 +83,7 @@ def _outcome(samples: Sequence[Sample]) -> GroupOutcome:
         version=str(record.get("version", "")),
         tool_version=str(record.get("tool_version", "")),
         adapters=tuple(map(str, record.get("adapters", ()))),
+        ends=() if first.pair is None else (first.pair.a, first.pair.b),
         is_missing=bool(record.get("missing")),
         is_skipped=bool(record.get("skipped")),
     )

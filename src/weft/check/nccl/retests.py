@@ -1,7 +1,7 @@
 """Rounds after the survey for hosts whose launches failed or gave wrong results: each with partners
 whose own launches all went well."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from weft.bench.model import Sample
 from weft.bench.nccl.backend import NODE_PASS, PAIR_PASS
@@ -15,6 +15,7 @@ from weft.check.nccl.failed_launches import (
 )
 from weft.check.nccl.outcomes import GroupOutcome, of_pass, outcomes_of
 from weft.check.suspects.crowding.partner_test import Round
+from weft.core.natural import natural_key
 
 TIMES = 2
 """Partners of each host that is tested again."""
@@ -43,7 +44,24 @@ def rounds_again(samples: Iterable[Sample]) -> tuple[Round, ...]:
     met = _met(outcomes)
     rounds = [_round(tested, good, met, number) for number in range(TIMES)]
     apart = [_disjoint(pairs)] if pairs else []
-    return tuple(of for of in (*rounds, *apart) if of)
+    ends = _endpoints(outcomes)
+    return tuple(_by_endpoints(of, ends) for of in (*rounds, *apart) if of)
+
+
+def _endpoints(outcomes: Sequence[GroupOutcome]) -> Mapping[str, Sequence[str]]:
+    """By host its endpoints, in the order of their ranks."""
+    found: dict[str, set[str]] = {}
+    for one in of_pass(outcomes, PAIR_PASS):
+        for host, end in zip(one.hosts, one.ends, strict=False):
+            found.setdefault(host, set()).add(end)
+    return {host: sorted(ends, key=natural_key) for host, ends in found.items()}
+
+
+def _by_endpoints(pairs: Round, ends: Mapping[str, Sequence[str]]) -> Round:
+    """Pairs of hosts as pairs of their endpoints, each with that of the same place."""
+    return tuple(
+        pair for a, b in pairs for pair in zip(ends.get(a, (a,)), ends.get(b, (b,)), strict=False)
+    )
 
 
 def _good(outcomes: Sequence[GroupOutcome], but: set[str]) -> list[str]:

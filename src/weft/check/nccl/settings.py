@@ -55,8 +55,12 @@ def _versions(what: str, by_version: Mapping[str, Sequence[str]]) -> Finding:
     )
 
 
-def log_findings(run_dir: Path, outcomes: Sequence[GroupOutcome]) -> Iterator[Finding]:
-    """What `weft doctor log` finds in the logs of the first round of pairs, each once."""
+def log_findings(
+    run_dir: Path, outcomes: Sequence[GroupOutcome], *, is_fast: bool
+) -> Iterator[Finding]:
+    """What `weft doctor log` finds in the logs of the first round of pairs, each once. `is_fast`:
+    whether a platform tells that the nodes have a fast network; what all pairs share is else no
+    fault."""
     launches = [one for one in of_pass(outcomes, PAIR_PASS) if one.trial == SURVEY]
     first = [one for one in launches if one.round == 0 and one.is_ok]
     found: dict[str, tuple[Finding, list[GroupOutcome]]] = {}
@@ -64,7 +68,7 @@ def log_findings(run_dir: Path, outcomes: Sequence[GroupOutcome]) -> Iterator[Fi
         for finding in _judged(run_dir, one):
             found.setdefault(finding.sentence, (finding, []))[1].append(one)
     for finding, of in list(found.values())[:MOST_FINDINGS]:
-        yield _of_pairs(finding, of, len(first))
+        yield _of_pairs(finding, of, len(first), is_fast=is_fast)
 
 
 def log_line(run_dir: Path, one: GroupOutcome) -> str | None:
@@ -73,14 +77,18 @@ def log_line(run_dir: Path, one: GroupOutcome) -> str | None:
     return f"its log: {found[0].sentence}" if found else None
 
 
-def _of_pairs(finding: Finding, of: Sequence[GroupOutcome], n: int) -> Finding:
-    pairs = [" - ".join(one.hosts) for one in of]
+def _of_pairs(finding: Finding, of: Sequence[GroupOutcome], n: int, *, is_fast: bool) -> Finding:
+    pairs = [" - ".join(one.ends or one.hosts) for one in of]
+    is_usual = len(of) == n and not is_fast
     who = "all pairs" if len(of) == n else f"{len(of)} of {counted(n, 'pair')}"
     return Finding(
         FindingKind.MIS_SETTING,
-        finding.severity,
+        Severity.WARNING if is_usual else finding.severity,
         f"NCCL's log of {who}: {finding.sentence}.",
-        evidence=(*finding.evidence[:MOST_NAMED], f"pairs: {first_few(pairs[:MOST_NAMED], n)}")
+        evidence=(
+            *finding.evidence[:MOST_NAMED],
+            f"pairs: {first_few(pairs[:MOST_NAMED], len(pairs))}",
+        )
         if len(of) < n
         else finding.evidence[:MOST_NAMED],
         next_command=f"weft doctor log {RAW}/{SURVEY}.r01.000.{'-'.join(of[0].hosts)}.out",
@@ -90,7 +98,8 @@ def _of_pairs(finding: Finding, of: Sequence[GroupOutcome], n: int) -> Finding:
 def _judged(run_dir: Path, one: GroupOutcome) -> list[Finding]:
     """The faults that a launch's own output names, the gravest first."""
     number = max(0, one.round)
-    pattern = f"{one.trial}.r*.{number:03d}.{'-'.join(one.hosts)}*.out"
+    device = "" if one.adapter is None else f".{one.adapter.partition(':')[0]}*"
+    pattern = f"{one.trial}.r*.{number:03d}.{'-'.join(one.hosts)}{device}*.out"
     files = sorted((run_dir / RAW).glob(pattern)) if (run_dir / RAW).is_dir() else []
     with suppress(MissingError, OSError):
         facts = log_facts_of([str(path) for path in files[:1]]) if files else None

@@ -1,5 +1,6 @@
 """The verdict of a check by nccl-tests: on its pairs, and on faults that pairs do not show."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,13 +14,15 @@ from weft.check.nccl.outcomes import GroupOutcome, of_pass, outcomes_of
 from weft.check.thresholds import thresholds
 from weft.check.verdict.drain_list import accused_node
 from weft.check.wording.headline import fault_of
-from weft.core.finding import Finding, FindingKind, Severity, worst_first
+from weft.core.finding import Finding, FindingKind, Severity, cannot_tell, worst_first
+from weft.core.words import counted, first_few
 from weft.study.run.backend_record import backend_of
 from weft.study.run.store import StudyRun
 
 if TYPE_CHECKING:
     from weft.check.verdict.verdict import Verdict
 
+MOST_NAMED = 6
 REPLACED = (FindingKind.HEALTHY, FindingKind.NOT_ENOUGH_DATA)
 """Findings about all nodes that do not stand beside a fault."""
 
@@ -43,13 +46,52 @@ def with_nccl(verdict: "Verdict", run: StudyRun, machine: ExpectedPlatform | Non
         *(_with_log(one, logs, outcomes) for one in failed_launches.findings(outcomes, tool)),
         *nodes_alone.findings(figures, machine, limits),
         *settings.version_findings(outcomes),
-        *settings.log_findings(logs, outcomes),
+        *settings.log_findings(logs, outcomes, is_fast=machine is not None),
+        *_not_checked(outcomes),
     ]
     accused = {node for one in (*found, *verdict.findings) if (node := accused_node(one))}
     found += groups.findings(outcomes, accused)
+    found += _not_measured(outcomes, backend_of(run).facts.get("nodes", ()), accused, found)
     shown = (*nodes_alone.would_show(figures, limits), *verdict.sensitivity.would_show)
     sensitivity = replace(verdict.sensitivity, would_show=shown)
     return replace(_joined(verdict, found, outcomes), sensitivity=sensitivity)
+
+
+def _not_checked(outcomes: list[GroupOutcome]) -> list[Finding]:
+    """A warning where launches gave figures, and no count of wrong elements."""
+    ok = [one for one in outcomes if one.is_ok]
+    n = sum(one.n_wrong is None for one in ok)
+    if not n:
+        return []
+    return [
+        Finding(
+            FindingKind.MIS_SETTING,
+            Severity.WARNING,
+            f"The results of {n} of {counted(len(ok), 'launch', 'launches')} were not checked:"
+            " wrong ones would not show.",
+            evidence=("nccl-tests prints no number under #wrong; it checks with -c 1",),
+        )
+    ]
+
+
+def _not_measured(
+    outcomes: list[GroupOutcome], nodes: Iterable[str], accused: set[str], found: list[Finding]
+) -> list[Finding]:
+    """No verdict about nodes of which no pair worked, where no other finding says so."""
+    if any(one.severity is Severity.UNKNOWN for one in found):
+        return []
+    worked = {host for one in of_pass(outcomes, PAIR_PASS) if one.is_ok for host in one.hosts}
+    left = [node for node in nodes if node not in worked | accused]
+    if not left:
+        return []
+    names = first_few(left[:MOST_NAMED], len(left))
+    return [
+        Finding(
+            FindingKind.NOT_ENOUGH_DATA,
+            Severity.UNKNOWN,
+            cannot_tell(f"no launch of {names} with another node worked", failed_launches.NEXT),
+        )
+    ]
 
 
 def _joined(verdict: "Verdict", found: list[Finding], outcomes: list[GroupOutcome]) -> "Verdict":
@@ -60,7 +102,8 @@ def _joined(verdict: "Verdict", found: list[Finding], outcomes: list[GroupOutcom
         own = tuple(one for one in own if one.kind not in REPLACED)
     elif no_verdict:
         own = tuple(one for one in own if one.kind is not FindingKind.HEALTHY)
-    own = tuple(_with_adapters(one, outcomes) for one in own)
+    accused = {node for one in own if (node := accused_node(one))}
+    own = tuple(_with_adapters(one, outcomes, accused) for one in own)
     return replace(verdict, findings=worst_first([*found, *own]))
 
 
@@ -75,9 +118,9 @@ def _with_log(finding: Finding, run_dir: Path, outcomes: list[GroupOutcome]) -> 
     return finding if line is None else replace(finding, evidence=(*finding.evidence, line))
 
 
-def _with_adapters(finding: Finding, outcomes: list[GroupOutcome]) -> Finding:
+def _with_adapters(finding: Finding, outcomes: list[GroupOutcome], accused: set[str]) -> Finding:
     """A finding that accuses a node, with what its adapters delivered one by one."""
     node = accused_node(finding)
     if node is None or fault_of(finding) is None:
         return finding
-    return replace(finding, evidence=(*finding.evidence, *adapter_lines(outcomes, node)))
+    return replace(finding, evidence=(*finding.evidence, *adapter_lines(outcomes, node, accused)))

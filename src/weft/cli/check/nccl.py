@@ -27,6 +27,7 @@ DEFAULT_TEST = "all_reduce_perf"
 PLACES = ("", "build")
 """Where the programs are below a folder of nccl-tests."""
 _GPUS = ("/dev/nvidia{}", "/dev/dri/renderD{}")
+_COMPUTE = "/dev/kfd"
 _FIRST_RENDER, _MOST_GPUS = 128, 64
 
 
@@ -109,6 +110,12 @@ def _set_up_nccl(
     fabric = read_fabric(choice.fabric, nodes) if choice.fabric else None
     rails, fabric = _rails(choice, nodes, fabric)
     tests = NcclTests(library, path, n_gpus or _gpus_here(), _for_ranks(live, choice, rails))
+    if len(rails) > tests.gpus_per_node:
+        raise InputError(
+            f"{len(rails)} adapters, and {tests.gpus_per_node} GPUs a node",
+            where="--rails" if choice.rail_names else "--fabric",
+            expected="one adapter a GPU at most: --rails with those that NCCL takes",
+        )
     field = _field(nodes, fabric, wanted, n_rails=max(1, len(rails)), seed=choice.seed)
     groups = () if rails else _leaf_groups(field, nodes)
     limit_s = None if nccl.launch_limit is None else parse_duration(nccl.launch_limit)
@@ -251,13 +258,14 @@ def _field(
 
 
 def _leaf_groups(field: "Field", nodes: tuple[str, ...]) -> list[list[str]]:
-    """The nodes under each leaf switch, two or more; none without a fabric."""
+    """The nodes under each leaf switch, two or more; none without a fabric of several such."""
     if field.paths is None:
         return []
     by_leaf: dict[int, list[str]] = {}
     for node, leaf in zip(nodes, field.paths.leaf_of(field.ranks.hca).tolist(), strict=True):
         by_leaf.setdefault(leaf, []).append(node)
-    return [group for group in by_leaf.values() if len(group) > 1]
+    groups = [group for group in by_leaf.values() if len(group) > 1]
+    return groups if len(groups) > 1 else []
 
 
 def _sizes(small: str | None, large: str | None) -> tuple[int, ...]:
@@ -278,7 +286,9 @@ def _gpus_here() -> int:
     """GPUs of this machine, which stands for all nodes. Raises InputError without any."""
     numbers = range(_MOST_GPUS)
     nvidia = sum(Path(_GPUS[0].format(n)).exists() for n in numbers)
+    # Without AMD's compute device these are displays.
     amd = sum(Path(_GPUS[1].format(_FIRST_RENDER + n)).exists() for n in numbers)
+    amd = amd if Path(_COMPUTE).exists() else 0
     found = nvidia or amd
     if found:
         return found

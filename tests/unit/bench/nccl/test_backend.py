@@ -104,7 +104,7 @@ def test_a_host_that_failed_twice_is_left_out_and_later_tested_again() -> None:
 
 def test_where_no_host_has_the_program_the_error_says_what_to_do() -> None:
     backend = SimulatedNccl(NODES, Planted(without_program=NODES))
-    with pytest.raises(MissingError, match="is missing or cannot be executed on every host") as e:
+    with pytest.raises(MissingError, match="is missing or cannot be executed in every launch") as e:
         list(backend.measure(launches()[0]))
     assert e.value.hint is not None
     assert "--tests PATH" in e.value.hint

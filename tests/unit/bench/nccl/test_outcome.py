@@ -124,3 +124,18 @@ def test_versions_and_adapters_come_from_the_log() -> None:
     found = outcome(table_text(PAIR.hosts, 8, 340.0, log=log))
     assert found.version == "2.20.5"
     assert found.adapters == ("mlx5_0:1", "mlx5_1:1")
+
+
+def test_a_check_that_failed_is_wrong_though_no_row_counts_it() -> None:
+    text = table_text(["n1", "n2"], 8, 340.0).replace("values : 0 OK", "values : 3 FAILED")
+    assert outcome_of(TESTS, PAIR, CommandEnd(Ending.EXITED, 0, 5.0), (text, ""), 60.0).n_wrong == 1
+
+
+def test_a_shell_that_misses_another_command_is_no_missing_program() -> None:
+    begun = table_text(["n1", "n2"], 8, None)
+    for out, err in (
+        (begun, "bash: module: command not found\n"),
+        ("", "orted: command not found\n"),
+    ):
+        ended = CommandEnd(Ending.EXITED, 139, 5.0)
+        assert not outcome_of(TESTS, PAIR, ended, (out, err), 60.0).is_missing

@@ -1,6 +1,7 @@
 """Which node explains launches that went wrong."""
 
 from itertools import combinations
+from random import Random
 
 from weft.check.nccl.attribution import PairEvent, attribution_of
 
@@ -60,6 +61,39 @@ def test_a_pair_that_works_when_repeated_passed() -> None:
 def test_where_every_launch_fails_the_cause_is_common() -> None:
     every = {frozenset(pair) for pair in combinations(NODES, 2)}
     assert attribution_of(events(every)).is_common
+
+
+def test_launches_that_fail_by_chance_accuse_no_node() -> None:
+    """64 healthy nodes in ten partners each; one launch in sixteen fails (a launcher's limit)."""
+    nodes = [f"n{i}" for i in range(64)]
+    for seed in range(20):
+        draws = Random(seed)
+        known = [
+            PairEvent((a, nodes[(i + step) % 64]), draws.random() < 1 / 16)
+            for step in range(1, 6)
+            for i, a in enumerate(nodes)
+        ]
+        assert not [
+            one for one in attribution_of(known).culprits if one.sure and len(one.hosts) < 2
+        ]
+
+
+def test_a_node_that_fails_beside_launches_that_fail_by_chance_is_accused() -> None:
+    nodes = [f"n{i}" for i in range(64)]
+    draws = Random(1)
+    known = [
+        PairEvent((a, b), "n7" in (a, b) or draws.random() < 1 / 32)
+        for step in range(1, 6)
+        for a, b in ((a, nodes[(i + step) % 64]) for i, a in enumerate(nodes))
+    ]
+    assert {one.hosts for one in attribution_of(known).culprits if one.sure} == {("n7",)}
+
+
+def test_another_adapter_that_works_repeats_no_launch() -> None:
+    bad = PairEvent(("n1", "n2"), is_wrong=True, ends=("n1:3", "n2:3"))
+    fine = [PairEvent(("n1", "n2"), is_wrong=False, ends=(f"n1:{i}", f"n2:{i}")) for i in range(3)]
+    (pair,) = attribution_of([bad, *fine]).culprits
+    assert not pair.passed
 
 
 def test_of_two_nodes_none_is_accused() -> None:

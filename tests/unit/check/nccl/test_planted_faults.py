@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from tests.nccl_simulation import ADAPTERS, Planted, simulated_check
@@ -149,6 +150,60 @@ def test_many_slow_nodes_inside_are_not_accused_without_a_platform(tmp_path: Pat
     half = dict.fromkeys(NODES[:4], 0.7)
     verdict, _ = simulated_check(NODES, Planted(nvlink=half), tmp_path)
     assert accused(verdict) == set(), lines_of(verdict)
+    assert verdict.exit_code is ExitCode.NO_VERDICT
+    assert "too many of them are slow to know what is normal" in lines_of(verdict)
+    assert not any("own GPUs" in one for one in verdict.sensitivity.would_show)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_wrong_results_are_bad_in_however_few_launches(n: int, tmp_path: Path) -> None:
+    nodes = [f"n{i:03d}" for i in range(1, 17)]
+    verdict, _ = simulated_check(nodes, Planted(wrong_first=("n005", n)), tmp_path)
+    assert verdict.exit_code is ExitCode.VERDICT_BAD
+    assert "wrong results" in lines_of(verdict)
+    assert accused(verdict) <= {"n005", None}
+
+
+@pytest.mark.parametrize("where", ["wrong", "wrong_alone"])
+def test_wrong_results_of_all_nodes_accuse_none(where: str, tmp_path: Path) -> None:
+    every: Any = {where: dict.fromkeys(NODES, 5)}
+    verdict, _ = simulated_check(NODES, Planted(**every), tmp_path)
+    assert verdict.exit_code is ExitCode.VERDICT_BAD
+    assert accused(verdict) == {None}
+    assert "the library, its build or a setting" in lines_of(verdict)
+
+
+def test_results_that_were_not_checked_are_said(tmp_path: Path) -> None:
+    verdict, _ = simulated_check(NODES, Planted(is_unchecked=True), tmp_path)
+    assert "launches were not checked: wrong ones would not show" in lines_of(verdict)
+
+
+def test_wrong_results_with_others_say_nothing_of_launches_that_were_not_made(
+    tmp_path: Path,
+) -> None:
+    verdict, _ = simulated_check(NODES, Planted(wrong={"n005": 3}), tmp_path, n_gpus=1)
+    assert accused(verdict) == {"n005"}
+    assert "alone its results are right" not in lines_of(verdict)
+
+
+def test_of_one_gpu_a_node_the_one_without_the_program_is_not_accused(tmp_path: Path) -> None:
+    verdict, _ = simulated_check(NODES, Planted(without_program=("n005",)), tmp_path, n_gpus=1)
+    assert accused(verdict) == set(), lines_of(verdict)
+    assert verdict.exit_code is ExitCode.NO_VERDICT
+    assert "node n005 was not measured: /opt/all_reduce_perf is missing" in lines_of(verdict)
+
+
+@pytest.mark.parametrize(
+    "planted", [Planted(crashes=("n005",)), Planted(crashes_on=("n005", 3))], ids=["node", "gpu"]
+)
+def test_with_a_fabric_of_several_adapters_a_node_that_crashes_is_named(
+    planted: Planted, tmp_path: Path
+) -> None:
+    fabric = Fabric.from_document({**FAT_TREE, "hcas_per_node": 4})
+    verdict, run = simulated_check(fabric.nodes, planted, tmp_path, fabric=fabric, n_rails=4)
+    assert accused(verdict) == {"n005"}, lines_of(verdict)
+    pairs = [one.pair for one in run.samples if one.pair is not None]
+    assert all(pair.a.split(":")[0] != pair.b.split(":")[0] for pair in pairs)
 
 
 FAT_TREE = {

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from weft.bench.model import State
 from weft.check.nccl import groups
 from weft.check.nccl.outcomes import GroupOutcome
@@ -61,15 +63,31 @@ def test_a_fall_back_to_sockets_of_one_pair_names_it(tmp_path: Path) -> None:
     for a, b, network in (("n1", "n2", "Socket"), ("n3", "n4", "IB")):
         file = tmp_path / "raw" / f"t001-survey.r01.000.{a}-{b}.out"
         file.write_text(log_of((a, b), network))
-    (found,) = log_findings(tmp_path, [pair("n1", "n2"), pair("n3", "n4")])
+    of = [pair("n1", "n2"), pair("n3", "n4")]
+    (found,) = log_findings(tmp_path, of, is_fast=False)
     assert found.severity is Severity.BAD
     assert found.sentence.startswith("NCCL's log of 1 of 2 pairs: 2 of 2 ranks used NET/Socket")
-    assert "n1 - n2" in " ".join(found.evidence)
+    assert found.evidence[-1] == "pairs: n1 - n2"
     assert found.next_command == "weft doctor log raw/t001-survey.r01.000.n1-n2.out"
 
 
+@pytest.mark.parametrize(("is_fast", "severity"), [(True, Severity.BAD), (False, Severity.WARNING)])
+def test_sockets_of_all_pairs_are_bad_where_a_platform_has_a_faster_network(
+    is_fast: bool, severity: Severity, tmp_path: Path
+) -> None:
+    """A cluster may have Ethernet only."""
+    (tmp_path / "raw").mkdir()
+    for a, b in (("n1", "n2"), ("n3", "n4")):
+        file = tmp_path / "raw" / f"t001-survey.r01.000.{a}-{b}.out"
+        file.write_text(log_of((a, b), "Socket"))
+    of = [pair("n1", "n2"), pair("n3", "n4")]
+    (found,) = log_findings(tmp_path, of, is_fast=is_fast)
+    assert found.severity is severity
+    assert found.sentence.startswith("NCCL's log of all pairs: 2 of 2 ranks used NET/Socket")
+
+
 def test_a_run_without_logs_has_no_finding_of_them(tmp_path: Path) -> None:
-    assert not [*log_findings(tmp_path, [pair("n1", "n2")])]
+    assert not [*log_findings(tmp_path, [pair("n1", "n2")], is_fast=True)]
 
 
 def test_a_slow_group_without_a_bad_node_is_a_warning() -> None:
@@ -83,4 +101,4 @@ def test_a_slow_group_without_a_bad_node_is_a_warning() -> None:
 def test_a_group_that_fails_together_is_a_warning_with_its_reason() -> None:
     (found,) = groups.findings([group("n1", "n2", busbw=None, reason="did not end in 60 s")], set())
     assert found.severity is Severity.WARNING
-    assert found.sentence.endswith("fail together and work in pairs: did not end in 60 s.")
+    assert found.sentence.endswith("none of them is accused: did not end in 60 s.")
