@@ -123,7 +123,7 @@ class _SentAgain:
         self._shares = self._messages / every
 
     def standing_out(self, least: float) -> dict[str, float]:
-        """By host the evidence that it sent more again than the others: `least` or more, the
+        """By host the evidence that it sent more again than the others: more than `least`, the
         strongest first, half of the hosts at most."""
         found: dict[str, float] = {}
         n_hosts = len(self._hosts)
@@ -136,7 +136,7 @@ class _SentAgain:
         for place, at in enumerate(order[: n_hosts // 2]):
             evidence = self._evidence(int(sent[at]), int(sent.sum()), float(expected[at]))
             others = float(np.median(times[order[place + 1 :]]))
-            if evidence < least or times[at] < 2 * others:
+            if evidence <= least or times[at] < 2 * others:
                 break
             found[self._hosts[at]] = evidence
         return found

@@ -153,13 +153,17 @@ def counted(samples: list[Sample], n: int, others: Mapping[str, int] | None = No
     return [replace(samples[0], evidence=evidence), *samples[1:]]
 
 
-@pytest.mark.parametrize(("n", "again"), [(29, ["n02"]), (24, ["n02"]), (9, [])])
-def test_a_host_that_may_lose_packets_is_measured_again(n: int, again: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("n", "others", "again"), [(29, 8, ["n02"]), (24, 8, ["n02"]), (9, 8, []), (0, 0, [])]
+)
+def test_a_host_that_may_lose_packets_is_measured_again(
+    n: int, others: int, again: list[str]
+) -> None:
     """29 and 24 were measured with 0.1 % loss: too little after the survey."""
-    each = {"n00": 8, "n01": 8, "n02": n, "n03": 9}
-    first, *others = samples_of(4, {}, 0.001)
+    each = {"n00": others, "n01": others, "n02": n, "n03": others}
+    first, *rest = samples_of(4, {}, 0.001)
     evidence = {"device_errors": {f"{host} tcp RetransSegs": one for host, one in each.items()}}
-    samples = [replace(first, evidence=evidence), *others]
+    samples = [replace(first, evidence=evidence), *rest]
     survey = survey_of(samples, None, thresholds())
     assert hosts_to_measure_again(samples, survey) == again
     together = follow_up(survey, 1, None, again).together
