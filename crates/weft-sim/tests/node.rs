@@ -288,3 +288,29 @@ fn nodes_without_a_graph_are_their_hcas() {
     let done = durations(&with(case, "work", messages([(0, 2, 1000)])));
     assert_eq!(done, [OUTSIDE + ser(framed(1000, 4096), 200 * GBPS)]);
 }
+
+#[test]
+fn the_first_rank_of_a_node_may_be_any_of_its_tasks() {
+    let place = |first: u64| json!({"tasks_per_node": 8, "first_task": first});
+    let turned = |first, work| durations(&with(eight(work), "placement", place(first)));
+    // From its task 1 to task 0 of the other node, which other ranks are where task 0 comes first.
+    let sizes = [64, 1_000_000];
+    for size in sizes {
+        let crossed = turned(0, messages([(1, 8, size), (7, 9, size)]));
+        assert_eq!(turned(1, messages([(0, 15, size), (6, 8, size)])), crossed);
+        assert_eq!(turned(7, messages([(2, 9, size), (0, 10, size)])), crossed);
+    }
+    // Two jobs on the same GPUs, one a place further: their ends between nodes share nothing.
+    let ring = || messages([(7, 8, 1_000_000)]);
+    let job = |name: &str, first| json!({"name": name, "placement": place(first), "work": ring()});
+    let mut both = eight(ring());
+    for key in ["placement", "work"] {
+        both.as_object_mut().unwrap().remove(key);
+    }
+    let alone = turned(0, ring());
+    let pairs = |second| with(both.clone(), "tenants", json!([job("a", 0), job("b", second)]));
+    assert_eq!(durations(&pairs(2)), [alone[0], turned(2, ring())[0]]);
+    assert!(durations(&pairs(0))[1] > alone[0] * 3 / 2, "on one adapter they share it");
+    let wrong = refusal(&with(eight(ring()), "placement", place(8)));
+    assert!(wrong.starts_with("placement.first_task: it is 8"), "{wrong}");
+}

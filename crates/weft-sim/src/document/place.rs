@@ -5,12 +5,15 @@ use serde::{Deserialize, Serialize};
 use weft_traffic::StepDocument;
 
 settings! {
-    /// Where ranks run: rank r on node r / tasks_per_node, over HCA (r mod tasks_per_node) of it.
+    /// Where ranks run: rank r on node r / tasks_per_node, as its task (r + first_task) modulo
+    /// tasks_per_node, over the HCA of that task.
     pub struct PlacementDocument {
         /// Names of nodes in rank order; all of the fabric without it.
         pub nodes: Option<Vec<String>> = None,
         /// Ranks on each.
         pub tasks_per_node: u32 = 1,
+        /// The task that the first rank of each node is.
+        pub first_task: u32 = 0,
     }
 }
 

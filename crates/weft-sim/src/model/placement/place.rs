@@ -48,8 +48,8 @@ pub(crate) struct Tenant {
 impl Tenant {
     /// Ranks of each of its nodes.
     pub(crate) fn tasks_per_node(&self, ranks: &[RankPlace]) -> u32 {
-        let last = ranks[(self.first_rank + self.n_ranks - 1) as usize];
-        last.task + 1
+        let own = &ranks[self.first_rank as usize..][..self.n_ranks as usize];
+        own.iter().take_while(|rank| rank.node == own[0].node).count() as u32
     }
 }
 
@@ -157,17 +157,23 @@ fn place_ranks(
         let place = format!("{place}.tasks_per_node");
         return Err(SimError::document(place, "it is 0", "1 or more"));
     }
+    let (n_tasks, first_task) = (placement.tasks_per_node, placement.first_task);
+    if first_task >= n_tasks {
+        let (place, what) = (format!("{place}.first_task"), format!("it is {first_task}"));
+        let expected = format!("less than {n_tasks}, the tasks of a node");
+        return Err(SimError::document(place, what, expected));
+    }
     let nodes = place_nodes(fabric, &place, placement)?;
     if nodes.is_empty() {
         let what = "there is no rank";
         return Err(SimError::document(format!("{place}.nodes"), what, "at least one node"));
     }
     for node in nodes {
-        if ranks.len() + placement.tasks_per_node as usize > MAX_RANKS {
+        if ranks.len() + n_tasks as usize > MAX_RANKS {
             let what = format!("more than {MAX_RANKS} ranks");
             return Err(SimError::document(place, what, "fewer nodes or tasks a node"));
         }
-        let tasks = 0..placement.tasks_per_node;
+        let tasks = (first_task..n_tasks).chain(0..first_task);
         ranks.extend(tasks.map(|task| seat(fabric, node, task, tenant)));
     }
     Ok(())
