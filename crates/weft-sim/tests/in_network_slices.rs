@@ -295,6 +295,23 @@ fn any_case() -> impl Strategy<Value = Value> {
     )
 }
 
+/// Of a large buffer a part is enough: the time grows evenly with its size.
+#[test]
+fn sizes_of_slices_lie_on_a_line() {
+    let cases = [("nvls", 1, 24 << 20), ("nvls_tree", 3, 64 << 20), ("collnet", 3, 24 << 20)];
+    for (algorithm, nodes, size) in cases {
+        let inside = node(2, 2, 400 * GBPS, 192 * GBPS);
+        let whole = case(inside, 2, nodes, 200 * GBPS, step(algorithm, size));
+        let part = with(whole.clone(), "steady_state", json!({"tolerance": 0.01}));
+        let (whole, part) = (run(&whole), run(&part));
+        let (known, told) = (whole.rows.duration_ps[0] as f64, part.rows.duration_ps[0] as f64);
+        assert!(part.steady.share[0] < 0.6, "{algorithm}: {:?}", part.steady);
+        let off = (told / known - 1.0).abs();
+        assert!(off <= part.steady.error[0] + 1e-9, "{algorithm}: {off} {:?}", part.steady);
+        assert!(part.steady.error[0] < 0.05, "{algorithm}: {:?}", part.steady);
+    }
+}
+
 proptest! {
     #![proptest_config(cases(150))]
 

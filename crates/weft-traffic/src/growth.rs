@@ -128,8 +128,8 @@ fn of_collective(collective: &Collective, mtu_bytes: u64) -> Result<Parts, &'sta
         collective.operation,
         Operation::Allreduce | Operation::ReduceScatter | Operation::Broadcast | Operation::Reduce
     );
+    let segment_bytes = collective.segment_bytes;
     let segments = |n_parts: u64| {
-        let segment_bytes = collective.segment_bytes;
         let messages = Messages::Segments { n_parts, segment_bytes };
         (messages, n_parts.saturating_mul(segment_bytes), segment_bytes, None)
     };
@@ -137,6 +137,12 @@ fn of_collective(collective: &Collective, mtu_bytes: u64) -> Result<Parts, &'sta
     Ok(match collective.algorithm {
         _ if collective.operation == Operation::Barrier => return Err("it carries nothing"),
         _ if collective.skew.amount != 0.0 => return Err("its blocks have sizes of their own"),
+        A::Nvls | A::Collnet | A::NvlsTree => {
+            // Slices of all GPUs of a node grow alike, by segments between nodes.
+            let n_slices = u64::from(collective.tasks_per_node);
+            let grain = if collective.algorithm == A::NvlsTree { segment_bytes } else { mtu_bytes };
+            (Messages::Blocks(1), n_slices.saturating_mul(grain), grain, None)
+        }
         _ if collective.algorithm.is_offloaded() => return Err("switches carry it out"),
         _ if n < 2 => return Err("one rank sends nothing"),
         A::Ring | A::NeighborExchange if collective.is_ring() => {

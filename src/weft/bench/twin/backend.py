@@ -17,12 +17,12 @@ from weft.bench.replay import replay_caveats
 from weft.bench.twin.congestion_control import congestion_control
 from weft.bench.twin.fault import Fault, by_fault, check_fault
 from weft.bench.twin.fidelity import at_fidelity, carried_out, is_extrapolated, with_extrapolation
-from weft.bench.twin.gpu_network import OPTION as GPU_NETWORK
-from weft.bench.twin.gpu_network import (
+from weft.bench.twin.gpu.network import OPTION as GPU_NETWORK
+from weft.bench.twin.gpu.network import (
     by_step,
     gpu_network,
     joined_steps,
-    on_channels,
+    with_jobs,
 )
 from weft.bench.twin.independent_rounds import apart, joined
 from weft.bench.twin.port_counters import COUNTERS_FILE, PortCounters
@@ -67,7 +67,8 @@ TABLE_KEYS = ("lfts", "lanes", "routing")
 
 class TwinBackend:
     """Measures on a simulated fabric of `n_nodes` nodes of a platform, or on a `fabric` document of
-    its own (then `n_nodes` counts nothing). `fidelity` is "packet", "flow" or "auto"; what its
+    its own (then `n_nodes` counts nothing); `cabled` as the platform's machine is known to be: by
+    rails, where adapters of one number share leaves. `fidelity` is "packet", "flow" or "auto"; what its
     results cannot show is in the evidence of every sample. `detours`: tables around dead cables;
     `fabric_document` has those of before. With `extrapolate`, a share, what
     repeats itself alike within it is simulated in part; samples say how far they may be off.
@@ -90,6 +91,7 @@ class TwinBackend:
         fidelity: str = "packet",
         extrapolate: float | None = None,
         detours: Detours | None = None,
+        cabled: bool = False,
     ) -> None:
         self._made_of: dict[str, Any] = {
             "n_nodes": n_nodes,
@@ -99,6 +101,7 @@ class TwinBackend:
             "fidelity": fidelity,
             "extrapolate": extrapolate,
             "detours": detours,
+            "cabled": cabled,
         }
         self.platform = platform
         self.simulator: Simulator = OwnCores()
@@ -107,7 +110,8 @@ class TwinBackend:
         self.faults = tuple(faults)
         self.lost_hosts: Mapping[str, SshFailure] = {}
         self.seed = seed
-        self._fabric_spec = fabric if fabric is not None else fabric_spec(platform, n_nodes)
+        spec = fabric_spec(platform, n_nodes, cabled=cabled) if fabric is None else fabric
+        self._fabric_spec = spec
         self._detours = detours
         self._run_dir: Path | None = None
         self._folder: HeldFolder | None = None
@@ -249,8 +253,11 @@ class TwinBackend:
         if self.extrapolate is not None:
             document["steady_state"] = {"tolerance": self.extrapolate}
         measured = benchmark(trial.benchmark)
-        if gpu_network(trial) is not None:
-            return on_channels(document, channel_work(self.platform, measured, trial))
+        network = gpu_network(trial)
+        if network is not None and not (network.by_rails and measured.kind == "pairs"):
+            jobs = channel_work(self.platform, measured, trial)
+            tasks = 1 if network.one_rail else trial.tasks_per_node
+            return with_jobs(document, jobs, tasks_per_node=tasks)
         document["work"] = work(self.platform, measured, trial, self.faults)
         if has_aggressors(trial):
             return beside(document, trial, self.nodes, measured)
@@ -343,7 +350,8 @@ def launch_seed(seed: int, launch: Launch) -> int:
 
 def _parts(document: Document, trial: Trial) -> list[Document]:
     """What of a launch can be simulated apart: the steps between GPUs."""
-    return [document] if gpu_network(trial) is None else by_step(document)
+    is_apart = gpu_network(trial) is not None and "tenants" in document
+    return by_step(document) if is_apart else [document]
 
 
 def simulate(document: Document) -> Mapping[str, Any]:

@@ -10,7 +10,13 @@ from weft.bench.phase import phases_of
 from weft.bench.replay import is_replay, replay_steps
 from weft.bench.twin.congestion_control import OFF, congestion_control
 from weft.bench.twin.fault import Fault
-from weft.bench.twin.gpu_network import by_sockets, gpu_network, inside_of_node, nccl_steps
+from weft.bench.twin.gpu.network import by_sockets, gpu_network, inside_of_node, nccl_jobs
+from weft.bench.twin.gpu.rails import (
+    RankJob,
+    alltoall_job,
+    message_costs,
+    reducing_switches,
+)
 from weft.bench.twin.routing import routes_adaptively, routing
 from weft.bench.twin.tenants import RINGS, highest_level
 from weft.bench.twin.training_step import is_training, training_step
@@ -61,6 +67,11 @@ def scenario(
     if network is not None:
         own["node"] = inside_of_node(platform, trial, network)
     costs = _host(host) | _noise(platform, trial)
+    if network is not None and network.by_rails:
+        costs |= message_costs()
+        if fidelity == "packet":
+            slices = 1 if network.one_rail and len(trial.nodes) > 1 else trial.tasks_per_node
+            own["in_network"] = reducing_switches(platform, slices)
     if network is not None and network.sockets:
         costs["regimes"] = by_sockets(costs["regimes"], links.host.rate.value)
     law = congestion_control(platform, trial, fidelity)
@@ -184,24 +195,28 @@ def work(
     return steps
 
 
-def channel_work(platform: Platform, benchmark: Benchmark, trial: Trial) -> list[list[Document]]:
-    """The steps of a trial between GPUs, each as a list of one for each channel of an adapter.
+def channel_work(platform: Platform, benchmark: Benchmark, trial: Trial) -> list[list[RankJob]]:
+    """The steps of a trial between GPUs, each as the jobs that carry it out at the same time.
     Raises InputError."""
     network = gpu_network(trial)
     if network is None:
         raise InputError(f"trial {trial.id} is not between GPUs", expected="option 'gpu_network'")
-    if benchmark.name != "allreduce" and not is_training(benchmark):
+    options = {**benchmark.options, **trial.options}
+    counts = _counts(benchmark, options)
+    sizes = trial.sizes_bytes
+    if benchmark.name == "alltoall" and network.by_rails and not network.one_rail:
+        work = [[alltoall_job(size, options)] for size in sizes]
+    elif benchmark.name == "allreduce" or is_training(benchmark):
+        if is_training(benchmark):
+            sizes = training_step(platform, trial, benchmark.options).sizes
+        work = [nccl_jobs(platform, trial, network, size) for size in sizes]
+    else:
         raise InputError(
             f"{benchmark.name} with option 'gpu_network'",
             where=f"trial {trial.id}",
-            expected="allreduce, or a step of training",
+            expected="allreduce, or a step of training; by 'rails' alltoall and pairs, too",
         )
-    counts = _counts(benchmark, {**benchmark.options, **trial.options})
-    sizes = trial.sizes_bytes
-    if is_training(benchmark):
-        sizes = training_step(platform, trial, benchmark.options).sizes
-    steps = (nccl_steps(platform, trial, network, size) for size in sizes)
-    return [[{**step, **counts} for step in own] for own in steps]
+    return [[RankJob({**job.step, **counts}, job.first_task) for job in jobs] for jobs in work]
 
 
 def _on_rings(benchmark: Benchmark, options: Mapping[str, Any], step: Document) -> list[Document]:

@@ -14,7 +14,7 @@ from weft.bench.aggressor import (
     nodes_of,
 )
 from weft.bench.model import Trial
-from weft.bench.twin.gpu_network import OPTION as GPU_NETWORK
+from weft.bench.twin.gpu.network import OPTION as GPU_NETWORK
 from weft.bench.twin.independent_rounds import ROW_COLUMNS
 from weft.catalog.benchmark import Benchmark
 from weft.catalog.load import benchmark

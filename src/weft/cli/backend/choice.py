@@ -39,6 +39,8 @@ class BackendChoice:
     recipe: str | None = None
     without: tuple[str, ...] = ()
     """Hosts of those named that are gone; no option says them."""
+    cabled: bool = False
+    """Whether a twin is cabled as its machine is; studies say so."""
 
     @property
     def rail_names(self) -> tuple[str, ...]:

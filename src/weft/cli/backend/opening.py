@@ -99,6 +99,7 @@ def _open_twin(choice: BackendChoice) -> tuple[Backend, tuple[str, ...]]:
         fabric=fabric,
         fidelity=choice.fidelity or "packet",
         extrapolate=choice.extrapolate,
+        cabled=choice.cabled,
     )
     whole = twin()
     if not choice.plant:

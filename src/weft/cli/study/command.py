@@ -236,10 +236,11 @@ def run(
 
 
 def _sized(choice: BackendChoice, document: "Study") -> BackendChoice:
-    """A twin has as many nodes as the study says, where no option does."""
-    if choice.twin is None or choice.nodes is not None or choice.fabric:
+    """A twin has as many nodes as the study says, where no option does, and its cabling."""
+    if choice.twin is None or choice.fabric:
         return choice
-    return replace(choice, nodes=document.twin_nodes)
+    nodes = document.twin_nodes if choice.nodes is None else choice.nodes
+    return replace(choice, nodes=nodes, cabled=document.twin_cabled)
 
 
 def _study(

@@ -78,13 +78,15 @@ class Factor(Document):
 
 class Study(Document):
     """The whole document. `nodes` lists node counts; `node_sets` how many sets of each count;
-    `twin_nodes` is the size of a twin, where the command line names none."""
+    `twin_nodes` is the size of a twin, where the command line names none; `twin_cabled`, whether
+    its adapters are cabled by rails, where the machine's are."""
 
     schema_: Literal["weft.study/1"] = Field(alias="schema")
     name: Slug
     title: str
     question: str
     twin_nodes: int | None = Field(default=None, ge=1, le=MOST_NODES)
+    twin_cabled: bool = False
     seed: int = 1
     repeats: int = Field(default=12, ge=1, le=10_000)
     nodes: tuple[Annotated[int, Field(ge=1, le=MOST_NODES)], ...] = (2,)

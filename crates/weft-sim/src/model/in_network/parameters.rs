@@ -10,7 +10,7 @@ use crate::model::in_network::collective_method::CollectiveMethod;
 use weft_traffic::{Between, Offload, OffloadKind};
 
 /// Most operations of a group under way.
-const MAX_OUTSTANDING: u32 = 4096;
+const MAX_OUTSTANDING: u32 = 65_536;
 /// Most bytes that an aggregation protocol adds to a packet.
 const MAX_HEADER_BYTES: u32 = 256;
 

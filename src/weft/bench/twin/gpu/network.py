@@ -2,12 +2,13 @@
 
 NCCL has two channels for each adapter of a node, and they are alike for every adapter. A twin
 simulates those of one, as two jobs on the same GPUs, with their part of the buffer and a share of
-what adapters share.
+what adapters share. By rails it simulates those of all adapters (`weft.bench.twin.gpu.rails`).
 
 SOURCE: NVIDIA/nccl, src/graph/connect.cc (ncclTopoPostset doubles the channels; connectTrees gives
 the second half the second tree), v2.18.3.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,8 @@ import numpy as np
 
 from weft.bench.model import Trial
 from weft.bench.twin.independent_rounds import ROW_COLUMNS
-from weft.bench.twin.nccl_tree import tree_schedule
+from weft.bench.twin.gpu.nccl_tree import tree_schedule
+from weft.bench.twin.gpu.rails import RankJob, inside_of_switched_node, rail_jobs
 from weft.catalog.libraries.nccl import (
     ALGORITHMS,
     PAYLOAD_SHARES,
@@ -39,16 +41,20 @@ OPTION = "gpu_network"
 @dataclass(frozen=True, slots=True)
 class GpuNetwork:
     """A path between nodes: by TCP or by the platform's own library, adapters at GPU memory or at
-    the host's."""
+    the host's. By rails: all adapters of a node at once, or one rail that stands for all."""
 
     sockets: bool
     gpudirect: bool
+    by_rails: bool = False
+    one_rail: bool = False
 
 
 NETWORKS: Mapping[str, GpuNetwork] = {
     "sockets": GpuNetwork(sockets=True, gpudirect=False),
     "ofi": GpuNetwork(sockets=False, gpudirect=False),
     "ofi-gpudirect": GpuNetwork(sockets=False, gpudirect=True),
+    "rails": GpuNetwork(sockets=False, gpudirect=True, by_rails=True),
+    "one-rail": GpuNetwork(sockets=False, gpudirect=True, by_rails=True, one_rail=True),
 }
 
 CHANNELS = 2
@@ -84,6 +90,8 @@ def gpus_of(platform: Platform) -> GpuNode:
 def inside_of_node(platform: Platform, trial: Trial, network: GpuNetwork) -> Document:
     """The part `node` of a scenario: GPUs, adapters and memory at one root complex, with the share
     of one adapter's channels in what they share."""
+    if network.by_rails:
+        return inside_of_switched_node(platform)
     gpus, n_gpus = gpus_of(platform), trial.tasks_per_node
     n_adapters = topology(platform, _conditions(trial, network)).n_nets
     names = [f"gpu{number}" for number in range(n_gpus)]
@@ -136,9 +144,13 @@ def by_sockets(regimes: list[Document], line_gbps: float) -> list[Document]:
     return [{**regime, **stream} for regime in regimes]
 
 
-def nccl_steps(platform: Platform, trial: Trial, network: GpuNetwork, size: int) -> list[Document]:
-    """The step of each channel of an adapter, of an allreduce by the algorithm and protocol that
-    NCCL takes. Raises InputError."""
+def nccl_jobs(
+    platform: Platform, trial: Trial, network: GpuNetwork, size: int
+) -> list[RankJob]:
+    """The jobs of an allreduce by the algorithm and protocol that NCCL takes: those of all
+    adapters by rails, else of the two channels of one. Raises InputError."""
+    if network.by_rails:
+        return rail_jobs(platform, trial, size, one_rail=network.one_rail)
     conditions = _conditions(trial, network, size)
     algorithm, protocol = nccl(platform, conditions).algorithm.split()
     base_us = nccl_constants().base_latency_us[_known(algorithm)]
@@ -147,24 +159,40 @@ def nccl_steps(platform: Platform, trial: Trial, network: GpuNetwork, size: int)
     part = max(1, round(size / n_channels / PAYLOAD_SHARES[_protocol(protocol)]))
     if algorithm == "ring":
         ring = {"benchmark": "allreduce", "size_bytes": part, "algorithm": "ring"}
-        return [{**ring, "compute_ns": start_ns}] * CHANNELS
+        return [RankJob({**ring, "compute_ns": start_ns})] * CHANNELS
     shape = (len(trial.nodes), trial.tasks_per_node, part)
     texts = (tree_schedule(*shape, second=second, start_ns=start_ns) for second in (False, True))
-    return [{"benchmark": "schedule", "format": "goal", "text": text} for text in texts]
+    return [RankJob({"benchmark": "schedule", "format": "goal", "text": text}) for text in texts]
 
 
-def on_channels(document: Document, work: list[list[Document]]) -> Document:
-    """A scenario with a job for each channel; a step of `work` has one for each."""
+def with_jobs(document: Document, work: list[list[RankJob]], *, tasks_per_node: int) -> Document:
+    """A scenario with a tenant for each job of a step; a step with fewer jobs leaves the others
+    idle."""
+    placed = [_by_place(jobs) for jobs in work]
     whole = {key: value for key, value in document.items() if key not in ("placement", "work")}
-    jobs = [
+    placement = {**document["placement"], "tasks_per_node": tasks_per_node}
+    tenants = [
         {
-            "name": f"channel {channel}",
-            "placement": document["placement"],
-            "work": [steps[channel] for steps in work],
+            "name": f"channel {number}",
+            "placement": {**placement, **({"first_task": place[0]} if place[0] else {})},
+            "work": [jobs.get(place, IDLE) for jobs in placed],
         }
-        for channel in range(CHANNELS)
+        for number, place in enumerate(sorted({place for jobs in placed for place in jobs}))
     ]
-    return {**whole, "tenants": jobs}
+    return {**whole, "tenants": tenants}
+
+
+IDLE = {"benchmark": "compute", "compute_ns": 0}
+"""The step of a job that has no part in a collective."""
+
+
+def _by_place(jobs: Sequence[RankJob]) -> dict[tuple[int, int], Document]:
+    """Steps by (first task, number among the jobs that begin with it)."""
+    counts, found = Counter[int](), {}
+    for job in jobs:
+        found[(job.first_task, counts[job.first_task])] = job.step
+        counts[job.first_task] += 1
+    return found
 
 
 def by_step(document: Document) -> list[Document]:
@@ -174,7 +202,11 @@ def by_step(document: Document) -> list[Document]:
     return [
         {
             **document,
-            "tenants": [{**job, "work": [job["work"][step]]} for job in document["tenants"]],
+            "tenants": [
+                {**job, "work": [job["work"][step]]}
+                for job in document["tenants"]
+                if job["work"][step]["benchmark"] != IDLE["benchmark"]
+            ],
         }
         for step in range(n_steps)
     ]
@@ -186,15 +218,29 @@ def joined_steps(outcomes: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     columns = {key: np.concatenate([row[key] for row in rows]) for key in ROW_COLUMNS}
     columns["step"] = np.repeat(np.arange(len(rows)), [len(row["step"]) for row in rows])
     notes = dict.fromkeys(note for row in rows for note in row["notes"])
-    return {**rows[0], **columns, "notes": list(notes)}
+    return {**rows[0], **columns, **_told_by_step(rows), "notes": list(notes)}
+
+
+def _told_by_step(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """What the outcomes say of their one step each: what was extrapolated, and what switches
+    did."""
+    told: dict[str, list[Any]] = {}
+    for family in ("steady_", "offload_"):
+        for key in (key for key in outcomes[0] if key.startswith(family)):
+            told[key] = [
+                number if key == f"{family}step" else value
+                for number, outcome in enumerate(outcomes)
+                for value in outcome[key]
+            ]
+    return told
 
 
 def slowest_channel(outcome: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The rows of an outcome, of each step and iteration that of the later channel."""
+    """The rows of an outcome, of each step and iteration that of the latest channel."""
     tenant, step, iteration = (np.asarray(outcome[key]) for key in ("tenant", "step", "iteration"))
     duration = np.asarray(outcome["duration_ps"])
     slowest = np.zeros_like(duration[tenant == 0])
-    for channel in range(CHANNELS):
+    for channel in np.unique(tenant):
         own = np.flatnonzero(tenant == channel)
         order = own[np.lexsort((iteration[own], step[own]))]
         slowest = np.maximum(slowest, duration[order])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from weft.bench.twin.nccl_tree import neighbours, tree_schedule
+from weft.bench.twin.gpu.nccl_tree import neighbours, tree_schedule
 from weft.topology.engine import engine_module
 from weft.topology.fabric import Fabric
 

@@ -1,0 +1,1 @@
+"""GPUs on a simulated fabric."""

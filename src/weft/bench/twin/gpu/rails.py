@@ -1,0 +1,211 @@
+"""All GPUs, NvSwitches and adapters of a job's nodes, on a fabric cabled by rails.
+
+Of the two alike channels that NCCL has an adapter, a ring stands for both; rings of different
+adapters begin with different GPUs, so that each leaves a node by its own adapter. NVLSTree is one
+job of all GPUs, whose slices go up and down the trees of their rails. With one rail alone, a tree
+of the first GPUs stands for those of all rails: they are alike where all cables and nodes are.
+
+SOURCE: NVIDIA/nccl, src/graph/connect.cc (rings, ncclTopoPostset) and src/transport/nvls.cc
+(NVLS_CHUNKSIZE 131072 and NCCL_BUFFSIZE 4 MiB of src/init.cc), v2.26.5.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from weft.bench.model import Trial
+from weft.bench.twin.gpu.nccl_tree import tree_schedule
+from weft.catalog.libraries.nccl import (
+    ALGORITHMS,
+    PAYLOAD_SHARES,
+    PROTOCOLS,
+    nccl_constants,
+)
+from weft.catalog.machine.platform import GpuNode, Platform
+from weft.catalog.machine.practice import practice
+from weft.core.errors import InputError, unknown_name
+from weft.expect.model import Conditions
+from weft.expect.nccl.collectives import nccl
+from weft.topology.fabric_spec import Document, picoseconds
+
+NV_SWITCHES = {"ampere": 6, "hopper": 4}
+"""Of a board of eight GPUs. SOURCE: NVIDIA, DGX A100 and DGX H100 user guides."""
+SEGMENT_BYTES = 131_072
+"""Of a message between nodes by NVLSTree."""
+NVLS_REDUCTION_NS = 300
+"""Of an NvSwitch. Assumed."""
+NVLS_OUTSTANDING = 16_384
+"""Pieces of a GPU under way: the buffers of 16 channels hold 64 MiB."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankJob:
+    """A part of a collective: its step, and the task that its first rank of a node is."""
+
+    step: Document
+    first_task: int = 0
+
+
+def switched_gpus(platform: Platform) -> GpuNode:
+    """The GPUs of a platform on NvSwitches. Raises InputError where it has none."""
+    gpus = platform.gpus
+    known = gpus is not None and gpus.nvlink is not None and gpus.pcie is not None
+    if gpus is None or not known or not gpus.switched or gpus.architecture not in NV_SWITCHES:
+        raise InputError(
+            f"platform '{platform.name}' has no NvSwitches that the twin knows",
+            where="option 'gpu_network'",
+            expected="a node of eight A100 or H100, such as azure-ndv4 or azure-ndv5",
+        )
+    return gpus
+
+
+def inside_of_switched_node(platform: Platform) -> Document:
+    """The part `node` of a scenario: every GPU on all NvSwitches, adapters and GPUs at PCIe
+    switches, as many GPUs at each, and those at one root complex."""
+    gpus = switched_gpus(platform)
+    assert gpus.nvlink is not None
+    assert gpus.pcie is not None
+    n_gpus, n_hcas, n_switches = (
+        gpus.per_node.whole,
+        platform.hcas_per_node,
+        NV_SWITCHES[gpus.architecture],
+    )
+    switches = [f"nvs{number}" for number in range(n_switches)]
+    pcie = [f"pcie{number}" for number in range(n_hcas)]
+    names = [f"gpu{number}" for number in range(n_gpus)]
+    links = [(one, "root", gpus.pcie.value) for one in pcie]
+    links += [(f"hca{number}", one, gpus.pcie.value) for number, one in enumerate(pcie)]
+    links += [
+        (name, pcie[number * n_hcas // n_gpus], gpus.pcie.value)
+        for number, name in enumerate(names)
+    ]
+    links += [(name, one, gpus.nvlink.value / n_switches) for name in names for one in switches]
+    delay_ps = picoseconds(practice("gpu-link-delay").value)
+    return {
+        "vertices": [
+            {"name": "root", "kind": "root_complex"},
+            *({"name": one, "kind": "pcie_switch"} for one in pcie),
+            *({"name": one, "kind": "nv_switch"} for one in switches),
+            *({"name": name, "kind": "gpu"} for name in names),
+        ],
+        "links": [
+            {"a": a, "b": b, "bits_per_s": round(gb_s * 8e9), "delay_ps": delay_ps}
+            for a, b, gb_s in links
+        ],
+        "ranks_on": names,
+    }
+
+
+def reducing_switches(platform: Platform, n_slices: int) -> Document:
+    """The part `in_network` of a scenario: NvSwitches that add up `n_slices` of the slices of a
+    node."""
+    packets = platform.packets
+    mtu_bytes = 4096 if packets is None else packets.mtu.whole
+    nvls = {
+        "payload_bytes": mtu_bytes,
+        "reduction_ns": NVLS_REDUCTION_NS,
+        "outstanding": NVLS_OUTSTANDING * n_slices // switched_gpus(platform).per_node.whole,
+    }
+    return {"reduction_ns": NVLS_REDUCTION_NS, "payload_bytes": 256, "nvls": nvls}
+
+
+def rail_jobs(platform: Platform, trial: Trial, size: int, *, one_rail: bool) -> list[RankJob]:
+    """The jobs of an allreduce of `size` bytes, all at the same time, by the algorithm and protocol
+    that NCCL takes. Raises InputError."""
+    found = nccl(platform, rail_conditions(trial, size))
+    algorithm, protocol = found.algorithm.split()
+    constants = nccl_constants()
+    known = next(one for one in ALGORITHMS if one == algorithm)
+    base_us = constants.base_latency_us[known]
+    start_ns = round(base_us[next(i for i, one in enumerate(PROTOCOLS) if one == protocol)] * 1e3)
+    bytes_sent = size / PAYLOAD_SHARES[next(one for one in PROTOCOLS if one == protocol)]
+    n_rails = _rails_in_use(platform, trial, algorithm)
+    step: dict[str, Any] = {"benchmark": "allreduce", "compute_ns": start_ns}
+    if one_rail and len(trial.nodes) > 1:
+        if algorithm != "nvlstree":
+            raise InputError(
+                f"one rail of an allreduce by {algorithm}",
+                where=f"trial {trial.id}",
+                expected="NVLSTree, whose slices stay on their rails",
+                hint="gpu_network = \"rails\" simulates all of them",
+            )
+        tree = {"algorithm": "nvls_tree", "segment_bytes": SEGMENT_BYTES}
+        return [RankJob({**step, **tree, "size_bytes": max(1, round(size / n_rails))})]
+    if algorithm == "nvls":
+        # NCCL counts on this share of the links for what its switches add up.
+        share = constants.nvls_efficiency[switched_gpus(platform).architecture]
+        return [RankJob({**step, "algorithm": "nvls", "size_bytes": round(size / share)})]
+    if algorithm == "nvlstree":
+        tree = {"algorithm": "nvls_tree", "segment_bytes": SEGMENT_BYTES}
+        return [RankJob({**step, **tree, "size_bytes": size})]
+    if algorithm not in ("ring", "tree"):
+        raise InputError(
+            f"an allreduce by {algorithm} with option 'gpu_network'",
+            where=f"trial {trial.id}",
+            expected="ring, tree, nvls or nvlstree",
+        )
+    stride = trial.tasks_per_node // min(platform.hcas_per_node, trial.tasks_per_node)
+    n_parts = n_rails if len(trial.nodes) > 1 else 1
+    part = max(1, round(bytes_sent / n_parts))
+    if algorithm == "ring":
+        ring = {**step, "algorithm": "ring", "size_bytes": part}
+        return [RankJob(ring, rail * stride) for rail in range(n_parts)]
+    shape = (len(trial.nodes), trial.tasks_per_node, max(1, part // 2))
+    texts = [tree_schedule(*shape, second=second, start_ns=start_ns) for second in (False, True)]
+    return [
+        RankJob({"benchmark": "schedule", "format": "goal", "text": text}, rail * stride)
+        for rail in range(n_parts)
+        for text in texts
+    ]
+
+
+def _rails_in_use(platform: Platform, trial: Trial, algorithm: str) -> int:
+    """All adapters of the GPUs in use, or as many as option `rails` says. Raises InputError."""
+    most = min(platform.hcas_per_node, trial.tasks_per_node)
+    asked = trial.options.get("rails", most)
+    if not isinstance(asked, int) or not 1 <= asked <= most:
+        raise InputError(
+            f"option 'rails' is {asked!r}", where=f"trial {trial.id}", expected=f"from 1 to {most}"
+        )
+    if asked < most and algorithm != "ring":
+        raise InputError(
+            f"{asked} of {most} rails of an allreduce by {algorithm}",
+            where=f"trial {trial.id}",
+            expected="a ring, whose channels go by one rail each: algorithm = \"ring\"",
+        )
+    return asked
+
+
+ALLTOALLS = ("linear", "pairwise", "hierarchical")
+"""Of NCCL's sends; hierarchical ones go inside nodes first, then by rails (2D)."""
+
+
+def alltoall_job(size: int, options: Mapping[str, Any]) -> RankJob:
+    """An alltoall by sends: every GPU to every other one, `size` bytes each. Raises InputError."""
+    algorithm = str(options.get("algorithm", ALLTOALLS[0]))
+    if algorithm not in ALLTOALLS:
+        raise unknown_name(f"NCCL has no alltoall '{algorithm}'", algorithm, ALLTOALLS)
+    return RankJob({"benchmark": "alltoall", "algorithm": algorithm, "size_bytes": size})
+
+
+def message_costs() -> Document:
+    """Costs of a message between GPUs, in the keys of the scenario's `host`: what a send costs when
+    many are under way, and no processor's copies. NCCL's latencies of a hop are not in it: pieces
+    under way hide them in large buffers."""
+    gap_ns = practice("nccl-message").value * 1e3
+    return {"regimes": [{"protocol": "eager", "gap_ns": gap_ns}]}
+
+
+def rail_conditions(trial: Trial, size: int) -> Conditions:
+    """What NCCL is asked of an allreduce of a trial."""
+    return Conditions(
+        benchmark="allreduce",
+        size_bytes=size,
+        n_nodes=len(trial.nodes),
+        tasks_per_node=trial.tasks_per_node,
+        library="nccl",
+        memory="gpu",
+        library_version=str(trial.options.get("nccl_version", "")),
+        algorithm=str(trial.options.get("algorithm", "")),
+        n_hcas=trial.options.get("rails"),
+    )

@@ -1,0 +1,115 @@
+"""All adapters of GPU nodes at once: what each piece carries, and what a formula cannot show."""
+
+from dataclasses import replace
+
+import pytest
+
+from weft.bench.model import Launch, Sample, Trial
+from weft.bench.twin.backend import TwinBackend
+from weft.bench.twin.fault import parse_fault
+from weft.bench.twin.gpu.rails import rail_conditions
+from weft.catalog.load import platform
+from weft.core.errors import InputError
+from weft.expect.nccl.collectives import nccl
+
+MIB = 1 << 20
+NDV5, NDV4 = "azure-ndv5", "azure-ndv4"
+
+
+def trial(twin: TwinBackend, size: int, *, gpus: int = 8, **options: object) -> Trial:
+    chosen = {"gpu_network": "rails", "iterations": 1, "warmup": 0, **options}
+    return Trial("t", "allreduce", (size,), twin.nodes, gpus, {}, {}, chosen)
+
+
+def twin_of(name: str, n_nodes: int, *faults: str, extrapolate: float | None = None) -> TwinBackend:
+    planted = [parse_fault(text) for text in faults]
+    return TwinBackend(platform(name), n_nodes, planted, cabled=True, extrapolate=extrapolate)
+
+
+def busbw(twin: TwinBackend, size: int, **options: object) -> float:
+    (sample,) = samples(twin, trial(twin, size, **options))
+    return sample.metrics["busbw_gb_s"]
+
+
+def samples(twin: TwinBackend, asked: Trial) -> list[Sample]:
+    return list(twin.measure(Launch(asked, 0, 0)))
+
+
+@pytest.mark.parametrize(
+    ("name", "n_nodes", "size", "options"),
+    [
+        (NDV5, 1, 256 * MIB, {}),
+        (NDV5, 4, 256 * MIB, {"algorithm": "nvlstree"}),
+        (NDV5, 4, 8 * MIB, {"algorithm": "tree"}),
+        (NDV5, 1, 512 * MIB, {"algorithm": "ring"}),
+    ],
+)
+def test_where_nothing_contends_it_takes_what_is_expected(
+    name: str, n_nodes: int, size: int, options: dict[str, str]
+) -> None:
+    twin = twin_of(name, n_nodes)
+    options = {"nccl_version": "2.26.5", **options}
+    expected = nccl(platform(name), rail_conditions(trial(twin, size, **options), size))
+    assert busbw(twin, size, **options) == pytest.approx(expected.value, rel=0.05)
+
+
+def test_rings_of_all_adapters_carry_what_the_adapters_do() -> None:
+    """Eight rings; each leaves a node by one adapter, and carries at most PCIe's 24 GB/s of 25."""
+    twin = twin_of(NDV4, 4)
+    eight = busbw(twin, 256 * MIB, algorithm="ring")
+    assert 0.95 * 8 * 24 < eight <= 8 * 24
+
+
+def test_one_slow_adapter_slows_all_of_a_ring_collective() -> None:
+    twin = twin_of(NDV4, 2, "rail3-leaf-01[1] rate=0.5")
+    whole = busbw(twin_of(NDV4, 2), 64 * MIB, algorithm="ring")
+    assert busbw(twin, 64 * MIB, algorithm="ring") == pytest.approx(whole / 2, rel=0.06)
+
+
+def test_a_lost_rail_costs_its_share() -> None:
+    twin = twin_of(NDV4, 2)
+    eight, six = (busbw(twin, 64 * MIB, algorithm="ring", rails=n) for n in (8, 6))
+    assert six == pytest.approx(eight * 6 / 8, rel=0.03)
+
+
+def test_one_rail_stands_for_all_where_they_are_alike() -> None:
+    twin = twin_of(NDV5, 4)
+    options = {"algorithm": "nvlstree", "nccl_version": "2.26.5"}
+    one = busbw(twin, 256 * MIB, **{**options, "gpu_network": "one-rail"})
+    assert one == pytest.approx(busbw(twin, 256 * MIB, **options), rel=0.05)
+
+
+def test_a_large_buffer_is_extrapolated_and_says_how_far_it_may_be_off() -> None:
+    options = {"algorithm": "nvlstree", "nccl_version": "2.26.5", "gpu_network": "one-rail"}
+    twin = twin_of(NDV5, 4, extrapolate=0.02)
+    (sample,) = samples(twin, trial(twin, 1 << 30, **options))
+    whole = busbw(twin_of(NDV5, 4), 1 << 30, **options)
+    assert sample.metrics["busbw_gb_s"] == pytest.approx(whole, rel=0.03)
+    assert "extrapolated" in sample.flags
+
+
+def test_an_alltoall_goes_by_all_adapters() -> None:
+    twin = twin_of(NDV4, 2)
+    for algorithm in ("linear", "hierarchical"):
+        asked = replace(trial(twin, MIB, algorithm=algorithm), benchmark="alltoall")
+        (sample,) = samples(twin, asked)
+        # 8 of 15 blocks leave the node over an adapter of 24 GB/s.
+        assert 0.8 * 24 * 15 / 8 < sample.metrics["busbw_gb_s"] <= 24 * 15 / 8
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("alps-a100", {}, "has no NvSwitches"),
+        ("azure-mi300x", {}, "has no NvSwitches"),
+        (NDV4, {"gpu_network": "one-rail"}, "one rail of an allreduce by"),
+        (NDV4, {"rails": 9}, "'rails' is 9"),
+        (NDV4, {"rails": 7, "algorithm": "tree"}, "7 of 8 rails"),
+    ],
+)
+def test_what_cannot_be_simulated_is_refused(
+    name: str, options: dict[str, object], message: str
+) -> None:
+    twin = twin_of(name, 2)
+    with pytest.raises(InputError, match=message):
+        busbw(twin, 64 * MIB, **options)
