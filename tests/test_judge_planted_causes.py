@@ -206,9 +206,9 @@ def is_right(case: Case, judgement: FileJudgement) -> tuple[bool, bool]:
     ones, which the file cannot tell apart)."""
     if case.cause is None:
         return not judgement.is_bad, not judgement.is_bad
-    names = [one.name for one in judgement.causes]
-    first = [one.name for i, one in enumerate(judgement.causes) if one.tied or i == 0]
-    return case.cause.name in names, case.cause.name in first
+    named = [(i, (one.name, *one.also)) for i, one in enumerate(judgement.causes)]
+    rank = next((i for i, names in named if case.cause.name in names), None)
+    return rank is not None, rank == 0 or (rank is not None and judgement.causes[rank].tied)
 
 
 @pytest.mark.slow

@@ -27,7 +27,9 @@ def test_the_first_line_is_the_value_with_its_interval(capsys: Capture) -> None:
     assert first.startswith("EXPECT   362.")
     assert "GB/s bus bandwidth (" in first
     assert first.endswith("NCCL allreduce of 16 GiB on azure-ndv5, 64 nodes x 8 GPUs")
-    assert second == "BINDS    8 NVLSTree channels of 45.5 GB/s"
+    assert (
+        second == "BINDS    8 NVLSTree channels of 45.5 GB/s over 8 x PCIe of 48 GB/s (adapter 50)"
+    )
     assert third.startswith("LIMIT    ")
     assert "more is impossible" in third
     assert lines.splitlines()[-1] == (

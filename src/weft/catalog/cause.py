@@ -11,8 +11,9 @@ from pydantic import Field, model_validator
 from weft.catalog.document import Document, Slug, SourceClass, Text, require_once
 from weft.catalog.toml_file import shipped_document
 
-Feature = Literal["several-hcas", "gpus", "nvls", "nvlink", "amd", "roce"]
-"""What a platform must have for a cause to be thinkable. "roce": RDMA over Ethernet."""
+Feature = Literal["several-hcas", "gpus", "nvls", "nvlink", "amd", "roce", "topology-file"]
+"""What a platform must have for a cause to be thinkable. "roce": RDMA over Ethernet;
+"topology-file": its virtual machines hide PCI distances, which NCCL reads from a file instead."""
 Bound = Literal["own", "sockets", "link"]
 """A bound that no row of the series may exceed under a cause: what the cause predicts at best; what
 TCP reaches at best; its share of the physical limit."""

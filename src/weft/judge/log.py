@@ -50,7 +50,8 @@ _EDGE_MARKS = (
 """Each line with one of these is telling."""
 _TELLING: Final = re.compile(
     rb"NCCL_[A-Z0-9_]+(?: set by environment to |=)|NET/Socket|GDRDMA|CPU Frequency is not max|"
-    rb"NCCL INFO (?:NET/|NCCL_|Using (?:internal )?network|NVLS|GPU Direct|Connected|DMA-BUF)",
+    rb"NCCL INFO (?:NET/|NCCL_|Using (?:internal )?network|NVLS|GPU Direct|Connected|DMA-BUF)|"
+    rb"Could not open XML topology file",
     re.IGNORECASE,
 )
 _SET = re.compile(r"\b(NCCL_[A-Z0-9_]+)(?: set by environment to |=)\"?([\w^:,./-]+)")

@@ -123,9 +123,10 @@ class LikelyCause:
     """A cause from the catalogue and how well it explains the low (or impossible) rows.
 
     `misfit` is the mean over them of |ln(measured / what the cause predicts)|: 0.05 is 5 %.
-    `confirm` is the test that would prove it, `remedy` what then helps. Causes are ordered by
-    `score`, the misfit with what else counts for and against them, and it is the number to print;
-    this file cannot separate those `tied` from the first one.
+    `confirm` is the test that would prove it, `remedy` what then helps. `score` is the misfit with
+    what else counts for and against a cause, and it is the number to print; this file cannot
+    separate those `tied`, which come first. `also` names causes of the same kind (other numbers of
+    lost HCAs) that fit as well.
     """
 
     name: str
@@ -138,6 +139,7 @@ class LikelyCause:
     source: str
     score: float = 0.0
     tied: bool = False
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

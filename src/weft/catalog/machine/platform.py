@@ -215,7 +215,8 @@ class GpuNode(Document):
     `host_memory`: what the memory of the node's processors carries, reads and writes together.
     `nvlink_domain`: GPUs that one NVLink fabric joins, where it reaches over nodes.
     `net_seen`: what operators of the machine see of an adapter from GPU memory, where it is less
-    than its rate and PCIe for an unknown reason.
+    than its rate and PCIe for an unknown reason. `topology_file`: where the topology file comes
+    from without which NCCL does not see which HCA is near a GPU.
     """
 
     model: Text
@@ -231,6 +232,7 @@ class GpuNode(Document):
     ll128: bool = True
     nvlink_domain: Gpus | None = None
     net_seen: GBps | None = None
+    topology_file: str = ""
 
 
 class Signs(Document):

@@ -126,7 +126,7 @@ def _title(row: JudgedRow, test: str) -> str:
 def _cause_lines(causes: Sequence[LikelyCause], heading: str) -> list[str]:
     if not causes:
         return []
-    lines = ["", f"{heading}, lowest score first (0.05: 5 % off)"]
+    lines = ["", f"{heading}, by score (0.05: 5 % off)"]
     for rank, cause in enumerate(causes, start=1):
         lines += [
             f"  {rank}. {cause.name}: {cause.sentence}",

@@ -117,7 +117,7 @@ def _expectation(
         practice("nccl-latency").spread,
         source or constants.source,
     )
-    rate = practice(_rate_range(conditions, chosen))
+    rate = practice(rate_range(found, chosen.algorithm))
     transfer = Term(
         chosen.rate.bound,
         chosen.transfer_us(size, constants, coll) * 1e3,
@@ -146,10 +146,14 @@ def slower(factors: tuple[float, float], found: GpuTopology) -> tuple[float, flo
     return factors[0], max(factors[1], SPREAD[SourceClass.PUBLISHED][1] / found.net_seen_share)
 
 
-def _rate_range(conditions: Conditions, chosen: Candidate) -> str:
-    if conditions.transport == "sockets":
+def rate_range(found: GpuTopology, algorithm: str = "") -> str:
+    """The figure of practice that says how far NCCL's rate may lie from its model."""
+    if found.sockets and found.n_nodes > 1:
         return "nccl-rate-sockets"
-    return "nccl-rate-collnet" if "collnet" in chosen.algorithm else "nccl-rate"
+    through_host = not found.gpudirect and (found.n_nodes > 1 or found.loopback)
+    if through_host and found.cpu != "arm":
+        return "nccl-rate-without-gpudirect"
+    return "nccl-rate-collnet" if "collnet" in algorithm else "nccl-rate"
 
 
 def _formula(chosen: Candidate, conditions: Conditions) -> str:
@@ -241,7 +245,7 @@ def as_busbw(
 
 def _note(found: GpuTopology, chosen: Candidate, conditions: Conditions) -> str:
     """What surprises a reader about the figure, in half a sentence."""
-    if conditions.transport == "sockets":
+    if found.sockets and found.n_nodes > 1:
         return "TCP instead of RDMA"
     if chosen.algorithm == "nvls" and found.n_nodes == 1:
         return (

@@ -67,10 +67,10 @@ def _bytes(found: GpuTopology, conditions: Conditions) -> tuple[float, float]:
 
 
 def _transfers(found: GpuTopology, conditions: Conditions) -> list[Term]:
-    from weft.expect.nccl.collectives import slower
+    from weft.expect.nccl.collectives import rate_range, slower
 
     inside, between = _bytes(found, conditions)
-    rate = practice("nccl-rate-sockets" if found.sockets else "nccl-rate")
+    rate = practice(rate_range(found))
     link, name = (
         found.nvlink or found.pcie,
         found.link_name if found.nvlink else "PCIe between GPUs",

@@ -21,7 +21,8 @@ class GpuTopology:
     `nvlink` and `nvlink_raw` are of one GPU, as NCCL counts and at most. `net` is all adapters of a
     group as NCCL counts them (line rate or PCIe, the lesser), `net_raw` at most; `net_bound` and
     `net_limit` name them. `net_reduces`: switches of such a network can add up (SHARP).
-    `loopback`: GPUs of one node talk through their adapters too. `net_seen_share`: what the
+    `loopback`: GPUs of one node talk through their adapters too; `gpudirect` off: between nodes
+    through host memory. `net_seen_share`: what the
     machine's operators see of an adapter's rate, where that is less for an unknown reason; else 1.
     `alternating_rings`: rings leave a node by another adapter than they enter by. `closing_hop`:
     they do not, and without a switch below the processor the last GPU reaches the adapter over
@@ -47,6 +48,7 @@ class GpuTopology:
     ll128: bool
     loopback: bool
     sockets: bool
+    gpudirect: bool
     net_seen_share: float
     alternating_rings: bool
     closing_hop: bool
@@ -112,6 +114,7 @@ def topology(platform: Platform, conditions: Conditions) -> GpuTopology:
         ll128=n_nodes == 1 or (gpus.ll128 and conditions.transport != "sockets"),
         loopback=loopback,
         sockets=conditions.transport == "sockets",
+        gpudirect=conditions.gpudirect,
         net_seen_share=_seen_share(gpus, conditions, one),
         alternating_rings=alternating,
         closing_hop=not alternating and not gpus.pcie_switch,
@@ -171,7 +174,8 @@ def _one_net(platform: Platform, gpus: GpuNode, conditions: Conditions) -> tuple
         if carried < counted:
             counted, name = carried, f"PCIe slot of {slot.value:g} GB/s (adapter {line:g})"
     if not conditions.gpudirect:
-        counted, name = counted * practice("without-gpudirect").value, f"{name}, without GPUDirect"
+        figure = "nccl-without-gpudirect-grace" if gpus.cpu == "arm" else "without-gpudirect"
+        counted, name = counted * practice(figure).value, f"{name}, without GPUDirect"
     return counted, raw, name
 
 

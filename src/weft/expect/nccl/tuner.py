@@ -52,6 +52,10 @@ class Rate:
         """The same, or the limit where that is less."""
         return self if self.gb_s <= limit_gb_s else Rate(limit_gb_s, bound)
 
+    def within(self, limit_gb_s: float, what: str) -> "Rate":
+        """The same, or the limit of a protocol or algorithm on the same link."""
+        return self.capped(limit_gb_s, f"{what} over {self.bound}")
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -224,24 +228,24 @@ class _Tables:
         bus, constants = _ring_bus(self.topology), self.constants
         if protocol == "ll":
             bus = bus.times(constants.ring_ll_share)
-            return bus.capped(self._low_latency_limit(), "protocol LL")
+            return bus.within(self._low_latency_limit(), "protocol LL")
         if protocol == "ll128":
             limit = self._channel_limit(constants.ring_ll128_channel_gb_s)
-            return bus.times(constants.ll128_share).capped(limit, "protocol LL128")
+            return bus.times(constants.ll128_share).within(limit, "protocol LL128")
         return bus
 
     def _tree_rate(self, protocol: Protocol) -> Rate:
         constants = self.constants
         limit = self._channel_limit(constants.tree_channel_gb_s)
         bound = f"{channels(self.topology)} channels of a tree"
-        bus = _tree_bus(self.topology).times(constants.tree_share).capped(limit, bound)
+        bus = _tree_bus(self.topology).times(constants.tree_share).within(limit, bound)
         if protocol == "ll":
             bus = bus.times(constants.tree_ll_share)
-            return bus.capped(self._low_latency_limit(), "protocol LL")
+            return bus.within(self._low_latency_limit(), "protocol LL")
         if protocol == "ll128":
             limit = self._channel_limit(constants.tree_ll128_channel_gb_s)
             share = 7 / 9 if self.topology.n_nodes == 1 else PAYLOAD_SHARES["ll128"]
-            return bus.times(share).capped(limit, "protocol LL128")
+            return bus.times(share).within(limit, "protocol LL128")
         return bus
 
     def _nvls_rate(self, algorithm: Algorithm) -> Rate:
@@ -272,7 +276,7 @@ class _Tables:
             return Rate(0.0, "")
         per_channel, n = caps[topology.row], topology.n_gpus
         limit = per_channel * n_channels * n / (2 * (n - 1))
-        return outside.capped(limit, f"{n_channels} NVLSTree channels of {per_channel:g} GB/s")
+        return outside.within(limit, f"{n_channels} NVLSTree channels of {per_channel:g} GB/s")
 
     def _collnet_rate(self, algorithm: Algorithm) -> Rate:
         """Switches reduce: the network carries the buffer once."""

@@ -2,14 +2,15 @@
 
 score = misfit + assumptions - evidence, all in ln of a ratio (rules.toml). Misfit is the mean over
 the rows of |ln(measured / predicted)|. A cause adds the width of a predicted range, each further
-condition that must coincide, and its contradiction by normal rows of the same series. The score
-alone orders causes, and is the number that is printed.
+condition that must coincide, and its contradiction by normal rows of the same series. The least
+score is first. Causes that are behind it by their width alone fit as well: they follow, and none of
+them is left out. The score is the number that is printed.
 """
 
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, median
 
 from weft.catalog.cause import Cause, causes
@@ -24,6 +25,7 @@ from weft.judge.path_class.proof import FoundProof
 from weft.judge.rules import Rules
 
 MOST_SHOWN = 5
+"""Causes that are listed; more only where more fit equally well."""
 PEAK, AVERAGE = "bandwidth_peak_mb_s", "bandwidth_mb_s"
 SHOWN = 160
 """Characters of a log line that are quoted."""
@@ -31,14 +33,18 @@ SHOWN = 160
 
 @dataclass(frozen=True, slots=True)
 class CauseFit:
-    """A cause against the rows: its score, its misfit, and what it predicts for the largest row."""
+    """A cause against the rows: its score, its misfit, and what it predicts for the largest row.
+    `separating` is the score without the width of what it predicts; `also` are other numbers of
+    lost HCAs that fit as well."""
 
     cause: Cause
     score: float
+    separating: float
     misfit: float
     n_rows: int
     predicts: str
     quote: str = ""
+    also: tuple[Cause, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +76,8 @@ class CauseCase:
 
 
 def likely_causes(case: CauseCase, state: RowState) -> tuple[LikelyCause, ...]:
-    """The causes that fit the rows of a state, best first, at most five."""
+    """The causes that fit the rows of a state: all that fit equally well, then others up to
+    `MOST_SHOWN`, each group best first."""
     rules = case.rules
     wanted = [row for row in case.rows if row.state is state and row.expectation is not None]
     if not wanted:
@@ -84,18 +91,45 @@ def likely_causes(case: CauseCase, state: RowState) -> tuple[LikelyCause, ...]:
         if (fit := _fit(cause, wanted, case)) is not None
     ]
     fits.sort(key=lambda fit: (fit.score, fit.cause.assumptions))
+    fits = _one_of_each(fits, rules)
     shown = [fit for fit in fits if fit.misfit <= rules.misfit_shown or fit.quote]
-    tied = [fit for fit in shown if fit.score <= shown[0].score + rules.tie]
+    tied = [fit for fit in shown if fit.separating <= shown[0].separating + rules.tie]
+    others = [fit for fit in shown if fit not in tied]
+    is_tie = len(tied) > 1
     return tuple(
-        _likely(fit, tied=rank < len(tied) and len(tied) > 1)
-        for rank, fit in enumerate(shown[:MOST_SHOWN])
+        _likely(fit, tied=is_tie and rank < len(tied))
+        for rank, fit in enumerate([*tied, *others][: max(MOST_SHOWN, len(tied))])
     )
+
+
+def _one_of_each(fits: Sequence[CauseFit], rules: Rules) -> list[CauseFit]:
+    """The same, of the numbers of lost HCAs only the best, with those that fit as well."""
+    by_number = [fit for fit in fits if _lost_hcas(fit.cause)]
+    if not by_number:
+        return list(fits)
+    best, *more = by_number
+    also = [fit.cause for fit in more if fit.separating <= best.separating + rules.tie]
+    together = replace(best, also=tuple(sorted(also, key=_lost_hcas)))
+    return [together if fit is best else fit for fit in fits if fit is best or fit not in more]
+
+
+def _lost_hcas(cause: Cause) -> int:
+    return cause.instead.lost_hcas or 0 if cause.instead is not None else 0
+
+
+def _sentence(fit: CauseFit) -> str:
+    """The cause in words, with the other numbers of lost HCAs and the line that speaks for it."""
+    text = fit.cause.sentence
+    if fit.also:
+        numbers = ", ".join(str(_lost_hcas(cause)) for cause in fit.also)
+        text += f"; {numbers} lost fit as well"
+    return text + (f" ({fit.quote})" if fit.quote else "")
 
 
 def _likely(fit: CauseFit, *, tied: bool) -> LikelyCause:
     return LikelyCause(
         name=fit.cause.name,
-        sentence=fit.cause.sentence + (f" ({fit.quote})" if fit.quote else ""),
+        sentence=_sentence(fit),
         misfit=fit.misfit,
         n_rows=fit.n_rows,
         predicts=fit.predicts,
@@ -104,6 +138,7 @@ def _likely(fit: CauseFit, *, tied: bool) -> LikelyCause:
         source=fit.cause.source,
         score=fit.score,
         tied=tied,
+        also=tuple(cause.name for cause in fit.also),
     )
 
 
@@ -122,11 +157,12 @@ def _fit(cause: Cause, wanted: Sequence[JudgedRow], case: CauseCase) -> CauseFit
     misfits += [_gap(row) for row in wanted if id(row) not in silent]
     misfit = fmean(misfits)
     width = median(math.log(high / low) for _, (low, high) in spans)
-    score = misfit + rules.range_width * width + rules.assumption * (cause.assumptions - 1)
-    score += _denied(cause, wanted, case)
-    score -= rules.evidence if quote else 0.0
+    separating = misfit + rules.assumption * (cause.assumptions - 1)
+    separating += _denied(cause, wanted, case) - (rules.evidence if quote else 0.0)
+    score = separating + rules.range_width * width
     largest = max(spans, key=lambda pair: pair[0].row.size_bytes or 0)
-    return CauseFit(cause, score, misfit, len(spans), _predicts(*largest), quote)
+    predicts = _predicts(*largest)
+    return CauseFit(cause, score, separating, misfit, len(spans), predicts, quote)
 
 
 def _is_refuted(cause: Cause, wanted: Sequence[JudgedRow], case: CauseCase) -> bool:

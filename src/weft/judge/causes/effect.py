@@ -145,6 +145,7 @@ def _has(platform: Platform, feature: Feature) -> bool:
         "nvlink": gpus is not None and gpus.nvlink is not None,
         "amd": gpus is not None and gpus.cpu == "amd",
         "roce": _is_roce(platform),
+        "topology-file": gpus is not None and bool(gpus.topology_file),
     }[feature]
 
 

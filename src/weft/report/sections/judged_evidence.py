@@ -26,9 +26,9 @@ def causes_section(judgement: FileJudgement) -> Section | None:
         for cause in judgement.causes
     ]
     paragraph = (
-        "Causes from the catalogue, lowest score first. Score: the mean distance of the rows from "
-        "what the cause predicts (0.05 is 5 %), with what else speaks for and against it. A fit is "
-        "not a proof; the test is."
+        "Causes from the catalogue: first those that fit equally well, each group by score. Score: "
+        "the mean distance of the rows from what the cause predicts (0.05 is 5 %), with what else "
+        "speaks for and against it. A fit is not a proof; the test is."
     )
     return Section(
         "Possible causes", (paragraph,), tables=(cut_table("Causes that fit", columns, rows),)

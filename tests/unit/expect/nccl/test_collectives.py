@@ -300,3 +300,22 @@ def test_a_faster_network_never_slows(name: str, power: int, n_nodes: int) -> No
     fast = slow.model_copy(update={"links": slow.links.model_copy(update={"host": host})})
     conditions = Conditions("allreduce", 1 << power, n_nodes, 4, "gpu", "nccl")
     assert nccl(fast, conditions).value >= nccl(slow, conditions).value * (1 - 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "published_share"),
+    [("allreduce", 79.72 / 96.07), ("allgather", 82.23 / 94.48)],
+)
+def test_grace_loses_little_without_gpudirect(benchmark: str, published_share: float) -> None:
+    # SOURCE: NVIDIA/nccl issue 1579: two GH200 nodes, four adapters of 200 Gb/s.
+    with_it = expect("alps-gh200", 4, 4, 2 * GIB, benchmark=benchmark)
+    without = expect("alps-gh200", 4, 4, 2 * GIB, benchmark=benchmark, gpudirect=False)
+
+    assert without.value / with_it.value == pytest.approx(published_share, abs=0.04)
+
+
+def test_without_gpudirect_an_allreduce_of_two_nodes_may_be_as_slow_as_published() -> None:
+    # SOURCE: NVIDIA/nccl issue 1676: about 10 GB/s; GPUDirect itself is in the other rows.
+    found = expect("azure-ndv4", 2, 8, 10**9, gpudirect=False)
+
+    assert found.low <= 10 < found.value < found.high

@@ -50,7 +50,10 @@ def test_half_of_the_rate_is_a_set_of_causes_that_cannot_be_distinguished() -> N
     found = fitted(allreduce(180.0, 4))
     tied = {cause.name for cause in found if cause.tied}
     assert {"link-half", "gpudirect-off"} <= tied
-    assert [cause.score for cause in found] == sorted(cause.score for cause in found)
+    assert [cause.tied for cause in found] == sorted((c.tied for c in found), reverse=True)
+    for is_tied in (True, False):
+        scores = [cause.score for cause in found if cause.tied is is_tied]
+        assert scores == sorted(scores)
 
 
 def test_a_line_of_the_log_puts_its_cause_first_and_is_quoted_with_its_number() -> None:
