@@ -319,3 +319,12 @@ def test_without_gpudirect_an_allreduce_of_two_nodes_may_be_as_slow_as_published
     found = expect("azure-ndv4", 2, 8, 10**9, gpudirect=False)
 
     assert found.low <= 10 < found.value < found.high
+
+
+@pytest.mark.parametrize("size", [GIB, 8 * GIB])
+def test_a_pair_of_ndv4_nodes_is_within_four_percent_of_the_bound_of_all_pairs(size: int) -> None:
+    # SOURCE: Jose & Shainer, UCF 2022: all pairs of about 470 nodes above 186 GB/s; no size.
+    found = expect("azure-ndv4", 2, 8, size)
+
+    assert 186 < found.value <= 1.04 * 186
+    assert found.low < 186
