@@ -28,6 +28,7 @@ def test_sixty_four_nodes_are_planned_in_ten_minutes(program: Path, capsys: Capt
     assert planned(program.parent.parent, "--hosts", "n[001-064]") == 0
     out = capsys.readouterr().out
     assert out.startswith("plan     64 nodes alone twice, then 8 random matchings: 256 of 2,016")
+    assert "one launch of nccl-tests a pair on 8 GPUs of each node," in out
     assert "time     at most about 9 min" in out
     assert "# the first of 256 launches in 8 rounds" in out
     assert str(program) in out

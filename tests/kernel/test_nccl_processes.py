@@ -2,6 +2,9 @@
 
 import re
 import shutil
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -56,6 +59,32 @@ def test_a_planted_fault_is_named(
     # The kept run comes to the same verdict.
     assert run(["check", "--from", str(tmp_path / "run")]) == 1
     assert capsys.readouterr().out.startswith(out.splitlines()[0])
+
+
+def processes_of(program: Path) -> list[str]:
+    """Command lines of the processes that run a program, and of their launchers."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            found.append(file.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+    return [line for line in found if str(program) in line]
+
+
+def test_no_process_is_left_after_launches_that_hang(
+    stand_in: tuple[Path, Path], tmp_path: Path, capsys: Capture
+) -> None:
+    program, faults = stand_in
+    faults.write_text("h1 hang")
+    sleep = [sys.executable, "-c", "import time; time.sleep(60)", str(program)]
+    waiting = subprocess.Popen(sleep)
+    try:
+        assert processes_of(program)
+    finally:
+        waiting.kill()
+        waiting.wait()
+    assert check(program, tmp_path / "run", "--no-report") == 1
+    assert "Node h1 fails with others: did not end in 10 s" in capsys.readouterr().out
+    assert processes_of(program) == []
 
 
 def test_sound_nodes_are_good(stand_in: tuple[Path, Path], tmp_path: Path, capsys: Capture) -> None:

@@ -12,7 +12,7 @@ from weft.bench.model import Backend, Launch, Sample, Trial
 from weft.check.external_evidence.resent_segments import hosts_to_measure_again
 from weft.check.suspects.crowding.partner_test import Round
 from weft.check.suspects.follow_up import FollowUpPlan, follow_up
-from weft.check.suspects.survey import survey_of
+from weft.check.suspects.survey import Survey, survey_of
 from weft.check.thresholds import thresholds
 from weft.check.trials import ALONE, SURVEY, TOGETHER
 from weft.cluster.ssh_failure import SshFailure
@@ -166,8 +166,12 @@ class FollowUpBackend:
         if self._plan is None:
             survey = survey_of(self._survey, self._wiring, thresholds(), adaptive=self._adaptive)
             hosts = hosts_to_measure_again(self._survey, survey)
-            self._plan = follow_up(survey, self._seed, self._most_rounds, hosts)
+            self._plan = self._follow_up(survey, hosts)
         return self._plan
+
+    def _follow_up(self, survey: Survey, hosts: Sequence[str]) -> FollowUpPlan:
+        """The rounds for the suspects of a survey, and for hosts that look faulty besides."""
+        return follow_up(survey, self._seed, self._most_rounds, hosts)
 
 
 def is_follow_up(trial: Trial) -> bool:

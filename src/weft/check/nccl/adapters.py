@@ -8,16 +8,12 @@ import numpy as np
 from weft.bench.model import Sample
 from weft.bench.nccl.backend import ADAPTER_PASS
 from weft.check.nccl.outcomes import GroupOutcome, of_pass, outcomes_of
+from weft.check.nccl.thresholds import nccl_thresholds
 from weft.check.readings.components import PARTS, Part
 from weft.check.suspects.survey import Survey
 from weft.core.units import format_significant
 from weft.core.words import counted
 
-MOST_NODES = 2
-"""Slow nodes whose adapters are tested; more at a time need more partners than small clusters
-have."""
-SLOW_SHARE = 0.8
-"""An adapter below this share of the same adapter of other nodes is slow."""
 OF_NODES = (Part.NODE, Part.NODE_SENDING, Part.NODE_RECEIVING)
 
 
@@ -26,7 +22,7 @@ def adapter_tests(
 ) -> tuple[list[list[tuple[str, str]]], list[str]]:
     """Rounds of pairs of hosts, and the one adapter of each round: each slow node with a good one,
     and two good ones for comparison. Nothing where no node is slow, or adapters are not known."""
-    suspects = suspect_nodes(survey)[:MOST_NODES]
+    suspects = suspect_nodes(survey)[: nccl_thresholds().nodes_by_adapter]
     outcomes = outcomes_of(samples)
     adapters = known_adapters(outcomes)
     bad = {host for one in outcomes if not one.is_ok for host in one.hosts}
@@ -72,7 +68,7 @@ def adapter_lines(
     if not judged:
         return
     share = {name: _figure(one) / median(others[name]) for name, one in judged.items()}
-    slow = [name for name, value in share.items() if value < SLOW_SHARE]
+    slow = [name for name, value in share.items() if value < nccl_thresholds().slow_adapter_share]
     n = len(own)
     if not slow and not dead:
         yield f"none of its {counted(n, 'adapter')} is slow by itself: {_range(share)} of others"

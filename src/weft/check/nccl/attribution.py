@@ -6,17 +6,7 @@ from dataclasses import dataclass, replace
 
 from scipy.stats import binom
 
-COMMON_SHARE = 0.5
-"""Where more launches than this go wrong, and no node is in all of them, their cause is common: it
-would be chance to accuse a node."""
-SURE_PARTNERS = 2
-"""A node is accused that went wrong with so many partners, each of which works with others."""
-SOMETIMES = 3
-"""A node that works now and then is accused from so many wrong launches on."""
-CHANCE = 1e-3
-"""Checks in which launches that fail by chance would accuse a node: chosen, as for draining."""
-REPEATED = 2
-"""A pair is accused that went wrong so often, and never worked."""
+from weft.check.nccl.thresholds import nccl_thresholds
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,22 +63,22 @@ def attribution_of(events: Iterable[PairEvent]) -> Attribution:
         culprit = _next(known, left, {host for one in culprits for host in one.hosts})
         culprits.append(culprit)
         left = [event for event in left if not _explains(culprit, event)]
-    culprits = _beyond_chance(known, culprits)
+    limits, culprits = nccl_thresholds(), _beyond_chance(known, culprits)
     sure = sum(one.n_wrong for one in culprits if one.sure and len(one.hosts) == 1)
-    is_common = bool(known) and n_wrong > COMMON_SHARE * len(known) and sure < n_wrong / 2
+    is_common = bool(known) and n_wrong > limits.common_share * len(known) and sure < n_wrong / 2
     return Attribution(tuple(culprits), n_wrong, len(known), is_common)
 
 
 def _beyond_chance(known: Sequence[PairEvent], culprits: Sequence[Culprit]) -> list[Culprit]:
     """The same, none of them sure that chance explains: one of so many hosts would go wrong as
-    often, if all did as those launches that no culprit is in (binomial, `CHANCE`)."""
+    often, if all did as those launches that no culprit is in (binomial)."""
     named = {one.hosts[0] for one in culprits if len(one.hosts) == 1}
     rest = [event.is_wrong for event in known if not named & set(event.hosts)]
     rate = sum(rest) / len(rest) if rest else 0.0
     n_hosts = len({host for event in known for host in event.hosts})
 
     def is_chance(one: Culprit) -> bool:
-        return bool(n_hosts * binom.sf(one.n_wrong - 1, one.n, rate) >= CHANCE)
+        return bool(n_hosts * binom.sf(one.n_wrong - 1, one.n, rate) >= nccl_thresholds().chance)
 
     return [
         replace(one, sure=False) if len(one.hosts) == 1 and is_chance(one) else one
@@ -115,14 +105,14 @@ def _next(known: Sequence[PairEvent], left: Sequence[PairEvent], named: set[str]
         return (len(partners[host]), sum(e.is_wrong for e in own) / len(own), host)
 
     host = max(partners, key=rank)
-    others = tuple(partners[host])
-    if len(others) < SURE_PARTNERS:
+    others, limits = tuple(partners[host]), nccl_thresholds()
+    if len(others) < limits.sure_partners:
         return _pair(known, left[0], named)
     own = of_host[host]
     n_wrong = sum(event.is_wrong for event in own)
     fine = [one for one in others if _works_with_others(known, one, host)]
     always = n_wrong == len(own)
-    enough = len(fine) >= SURE_PARTNERS and (always or n_wrong >= SOMETIMES)
+    enough = len(fine) >= limits.sure_partners and (always or n_wrong >= limits.least_wrong)
     return Culprit((host,), n_wrong, len(own), others, sure=enough)
 
 
@@ -132,7 +122,8 @@ def _pair(known: Sequence[PairEvent], event: PairEvent, named: set[str]) -> Culp
     same = [one for one in known if one.place == event.place]
     n_wrong = sum(one.is_wrong for one in same)
     fine = _works_with_others(known, a, b) and _works_with_others(known, b, a)
-    sure = fine and n_wrong >= REPEATED and n_wrong == len(same) and not {a, b} & named
+    enough = n_wrong >= nccl_thresholds().pair_repeats and n_wrong == len(same)
+    sure = fine and enough and not {a, b} & named
     passed = len(same) > n_wrong
     return Culprit((a, b), n_wrong, len(same), (), sure=sure, passed=passed)
 

@@ -7,14 +7,9 @@ from dataclasses import dataclass
 from weft.bench.model import State
 from weft.bench.nccl.backend import NODE_PASS, PAIR_PASS
 from weft.check.facts import NodeFaultFacts, PairFacts
-from weft.check.nccl.attribution import (
-    COMMON_SHARE,
-    Attribution,
-    Culprit,
-    PairEvent,
-    attribution_of,
-)
+from weft.check.nccl.attribution import Attribution, Culprit, PairEvent, attribution_of
 from weft.check.nccl.outcomes import GroupOutcome, of_pass
+from weft.check.nccl.thresholds import nccl_thresholds
 from weft.core.finding import Finding, FindingKind, Severity, cannot_tell
 from weft.core.words import counted, first_few
 
@@ -93,7 +88,7 @@ def findings(outcomes: Sequence[GroupOutcome], tool: str) -> Iterator[Finding]:
     n_nodes = len({one.hosts[0] for one in of_pass(outcomes, NODE_PASS)})
     dead = {node: count for node, count in alone.items() if count.always}
     missing = {node: count for node, count in dead.items() if count.last.is_missing}
-    if n_nodes and len(dead) > max(1.0, COMMON_SHARE * n_nodes):
+    if n_nodes and _are_common(len(dead), n_nodes):
         yield _common([one.last for one in dead.values()], f"{len(dead)} of {n_nodes} nodes", tool)
         return
     for node, count in dead.items():
@@ -113,10 +108,15 @@ def findings(outcomes: Sequence[GroupOutcome], tool: str) -> Iterator[Finding]:
             yield _pairs_fail(culprit, of)
 
 
+def _are_common(n_wrong: int, n_nodes: int) -> bool:
+    """Whether so many nodes went wrong alone that their cause is common."""
+    return n_wrong > max(1.0, nccl_thresholds().common_share * n_nodes)
+
+
 def _of_wrong(outcomes: Sequence[GroupOutcome]) -> Iterator[Finding]:
     alone = alone_counts(outcomes, WRONG)
     tested = {one.hosts[0] for one in of_pass(outcomes, NODE_PASS) if one.n_wrong is not None}
-    if len(alone) > max(1.0, COMMON_SHARE * len(tested)):
+    if _are_common(len(alone), len(tested)):
         yield _all_wrong(f"{len(alone)} of {counted(len(tested), 'node')} alone")
         return
     for node, count in alone.items():

@@ -5,21 +5,18 @@ from statistics import median
 
 from weft.bench.nccl.backend import GROUP_PASS
 from weft.check.nccl.outcomes import GroupOutcome, of_pass
+from weft.check.nccl.thresholds import nccl_thresholds
 from weft.core.finding import Finding, FindingKind, Severity
 from weft.core.units import format_significant
 from weft.core.words import counted, first_few
 
-FEWEST = 3
-"""Groups of one size that tell what is normal."""
-SLOW_SHARE = 0.85
-"""A group below this share of the median is slow; it is measured once."""
 MOST_NAMED = 4
 
 
 def findings(outcomes: Sequence[GroupOutcome], accused: set[str]) -> Iterator[Finding]:
     """Warnings about groups without an accused node that fail, or are slower than others of their
     size."""
-    groups = list(of_pass(outcomes, GROUP_PASS))
+    groups, limits = list(of_pass(outcomes, GROUP_PASS)), nccl_thresholds()
     by_size: dict[int, list[GroupOutcome]] = {}
     for one in groups:
         by_size.setdefault(len(one.hosts), []).append(one)
@@ -31,7 +28,9 @@ def findings(outcomes: Sequence[GroupOutcome], accused: set[str]) -> Iterator[Fi
                 continue
             if not one.is_ok:
                 yield _failed(one)
-            elif len(ok) >= FEWEST and _figure(one) < SLOW_SHARE * normal:
+            elif len(ok) < limits.compared_groups:
+                continue
+            elif _figure(one) < limits.slow_group_share * normal:
                 yield _slow(one, normal)
 
 

@@ -11,6 +11,7 @@ from weft.check.external_evidence.expectation import nccl_conditions
 from weft.check.external_evidence.platform_choice import ExpectedPlatform
 from weft.check.facts import NodeFaultFacts
 from weft.check.nccl.outcomes import GroupOutcome, of_pass
+from weft.check.nccl.thresholds import nccl_thresholds
 from weft.check.thresholds import CheckThresholds
 from weft.core.finding import Finding, FindingKind, Severity, cannot_tell
 from weft.core.units import format_significant
@@ -23,11 +24,6 @@ from weft.judge.rules import rules
 from weft.results.model import Row
 from weft.stats.summary import robust_sigma
 
-FEWEST_TO_COMPARE = 4
-"""Nodes that tell what is normal, where no platform does."""
-MOST_SLOW_SHARE = 1 / 3
-"""More slow nodes than this are compared with the platform only: they may be the normal ones."""
-FAR_SIGMA = 5.0
 MOST_NAMED = 6
 
 
@@ -78,7 +74,7 @@ def _expected(size_bytes: int, machine: ExpectedPlatform | None) -> Expectation 
 
 def slow_nodes(figures: NodeFigures, limits: CheckThresholds) -> list[str]:
     """Nodes that are slow each time, by 10 % and by more than scatter."""
-    least = max(limits.bandwidth_guard, FAR_SIGMA * figures.spread)
+    least = _least(figures, limits)
     slow = [n for n in figures.of if np.log(figures.normal / figures.best(n)) > least]
     return sorted(slow, key=figures.best)
 
@@ -99,10 +95,16 @@ def findings(
 
 
 def named_slow(figures: NodeFigures, limits: CheckThresholds) -> list[str]:
-    """Slow nodes that enough others tell apart."""
-    slow = slow_nodes(figures, limits)
-    comparable = len(figures.of) >= FEWEST_TO_COMPARE
-    return slow if comparable and len(slow) <= MOST_SLOW_SHARE * len(figures.of) else []
+    """Slow nodes that enough others tell apart. Of more, the slow ones may be the normal ones: the
+    platform alone tells."""
+    slow, own = slow_nodes(figures, limits), nccl_thresholds()
+    comparable = len(figures.of) >= own.compared_nodes
+    return slow if comparable and len(slow) <= own.slow_nodes_share * len(figures.of) else []
+
+
+def _least(figures: NodeFigures, limits: CheckThresholds) -> float:
+    """The slowness (natural logarithm) from which a node is slow."""
+    return max(limits.bandwidth_guard, nccl_thresholds().far_sigma * figures.spread)
 
 
 def is_divided(figures: NodeFigures, limits: CheckThresholds) -> bool:
@@ -188,7 +190,9 @@ def _slow(figures: NodeFigures, node: str) -> Finding:
 
 def would_show(figures: NodeFigures | None, limits: CheckThresholds) -> tuple[str, ...]:
     """The slow nodes that would have shown."""
-    if figures is None or len(figures.of) < FEWEST_TO_COMPARE or is_divided(figures, limits):
+    if figures is None or len(figures.of) < nccl_thresholds().compared_nodes:
         return ()
-    share = float(np.exp(-max(limits.bandwidth_guard, FAR_SIGMA * figures.spread)))
+    if is_divided(figures, limits):
+        return ()
+    share = float(np.exp(-_least(figures, limits)))
     return (f"a node below {share:.2f} of the others' bus bandwidth between its own GPUs",)

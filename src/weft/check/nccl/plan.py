@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from weft.bench.nccl.backend import GIVEN_UP_AFTER
-from weft.check.nccl.trials import NODE_ROUNDS
+from weft.check.nccl.thresholds import nccl_thresholds
 from weft.check.schedule.cost import Cost, figures
 from weft.check.schedule.plan import CheckPlan
 from weft.check.schedule.rounds.matchings import Round
@@ -14,14 +14,8 @@ from weft.check.schedule.scheme import Scheme, SchemeKind
 from weft.core.units import format_duration
 from weft.core.words import counted, times
 
-SURVEY_SHARE = 0.27
-"""Of the launches of a budget, those of the survey; with eight partners a slow node stands out."""
 FOLLOW_UP_KINDS = 2
 """Suspects alone, and suspects in rounds."""
-FEWEST_ROUNDS = 2
-RETESTS = 3
-"""Rounds of hosts whose launches failed, at most; each may take a launch's whole time limit, and so
-may two of the survey."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +42,14 @@ class LaunchCost(Cost):
 @dataclass(frozen=True)
 class NcclCheckPlan(CheckPlan):
     """A schedule of pairs of nodes, and the launches around it. `n_groups` are measured together
-    once, `n_adapters` of slow nodes one by one, each node alone `n_alone` times."""
+    once, `n_adapters` of slow nodes one by one, each node alone `n_alone` times. A launch of a pair
+    takes `n_gpus` of each node; 0: not known."""
 
     n_groups: int = 0
     n_adapters: int = 0
     limit_s: float = 0.0
-    n_alone: int = NODE_ROUNDS
+    n_alone: int = 0
+    n_gpus: int = 0
 
     @property
     def options(self) -> dict[str, Any]:
@@ -89,10 +85,12 @@ class NcclCheckPlan(CheckPlan):
         n = len(self.field.ranks.units)
         each = f"{counted(n, 'node')} alone {times(self.n_alone)}, then " if self.n_alone else ""
         groups = f", {counted(self.n_groups, 'group')} under one switch" if self.n_groups else ""
+        gpus = f" on {counted(self.n_gpus, 'GPU')} of each node" if self.n_gpus else ""
         return "\n".join(
             (
                 f"plan     {each}{self.schedule.words}: {self.coverage.pairs_text}{groups}",
-                "         one launch of nccl-tests a pair, those of a round at the same time",
+                f"         one launch of nccl-tests a pair{gpus},"
+                " those of a round at the same time",
                 f"time     {self.time_text}, suspects again included: a round takes about"
                 f" {self._launch_s:g} s; a launch that hangs is ended after {self.limit_s:g} s",
             )
@@ -104,8 +102,10 @@ class NcclCheckPlan(CheckPlan):
 
     @property
     def _reserve_s(self) -> float:
-        """Seconds for the adapters of a slow node, or for a node that hangs, whichever is more."""
-        hangs = RETESTS * self.limit_s + GIVEN_UP_AFTER * max(0.0, self.limit_s - self._launch_s)
+        """Seconds for the adapters of a slow node, or for a node that hangs, whichever is more.
+        Each retest may take a launch's whole time limit, and so may two launches of the survey."""
+        retests_s = nccl_thresholds().retests * self.limit_s
+        hangs = retests_s + GIVEN_UP_AFTER * max(0.0, self.limit_s - self._launch_s)
         return max(self.n_adapters * self._launch_s, hangs)
 
 
@@ -119,12 +119,13 @@ def plan_nccl(
     n_adapters: int = 0,
     limit_s: float | None = None,
     alone: bool = True,
+    n_gpus: int = 0,
 ) -> NcclCheckPlan:
     """The plan of a scheme, or all pairs where they fit the budget (ten minutes), else as many
     random rounds as fit. Raises InputError."""
-    known = figures()
+    known, limits = figures(), nccl_thresholds()
     launches = (budget_s or known.nccl_budget_s) / known.nccl_launch_s
-    most = max(FEWEST_ROUNDS, int(SURVEY_SHARE * launches))
+    most = max(limits.fewest_rounds, int(limits.survey_share * launches))
     n = len(field.ranks.units)
     scheme_is_ours = scheme is None
     if scheme is None:
@@ -144,5 +145,6 @@ def plan_nccl(
         n_groups=n_groups,
         n_adapters=n_adapters,
         limit_s=limit_s or known.nccl_limit_s,
-        n_alone=NODE_ROUNDS if alone else 0,
+        n_alone=limits.node_rounds if alone else 0,
+        n_gpus=n_gpus,
     )

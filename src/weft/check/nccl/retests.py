@@ -14,12 +14,10 @@ from weft.check.nccl.failed_launches import (
     is_wrong,
 )
 from weft.check.nccl.outcomes import GroupOutcome, of_pass, outcomes_of
+from weft.check.nccl.thresholds import nccl_thresholds
+from weft.check.readings.readings import host_of
 from weft.check.suspects.crowding.partner_test import Round
 from weft.core.natural import natural_key
-
-TIMES = 2
-"""Partners of each host that is tested again."""
-MOST_HOSTS = 16
 
 
 def rounds_again(samples: Iterable[Sample]) -> tuple[Round, ...]:
@@ -40,9 +38,10 @@ def rounds_again(samples: Iterable[Sample]) -> tuple[Round, ...]:
     good = _good(outcomes, {*suspects, *dead})
     if not suspects or not good:
         return ()
-    tested = [*suspects][:MOST_HOSTS]
+    limits = nccl_thresholds()
+    tested = [*suspects][: limits.hosts_again]
     met = _met(outcomes)
-    rounds = [_round(tested, good, met, number) for number in range(TIMES)]
+    rounds = [_round(tested, good, met, number) for number in range(limits.partners_again)]
     apart = [_disjoint(pairs)] if pairs else []
     ends = _endpoints(outcomes)
     return tuple(_by_endpoints(of, ends) for of in (*rounds, *apart) if of)
@@ -106,3 +105,18 @@ def _disjoint(pairs: Sequence[tuple[str, str]]) -> Round:
             used |= {a, b}
             kept.append((a, b))
     return tuple(kept)
+
+
+def packed(rounds: Iterable[Round]) -> tuple[Round, ...]:
+    """Rounds of the same pairs, each in the first round in which its hosts are free."""
+    found: list[list[tuple[str, str]]] = []
+    hosts: list[set[str]] = []
+    for of in rounds:
+        own = {host_of(end) for pair in of for end in pair}
+        number = next((n for n, used in enumerate(hosts) if not own & used), len(found))
+        if number == len(found):
+            found.append([])
+            hosts.append(set())
+        found[number] += of
+        hosts[number] |= own
+    return tuple(map(tuple, found))

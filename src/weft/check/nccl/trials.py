@@ -8,12 +8,11 @@ from typing import Any
 from weft.bench.model import Launch, Trial
 from weft.bench.nccl.backend import ADAPTERS, GROUPS, SURVEYS
 from weft.check.launches import FOLLOW_UP, check_launches
+from weft.check.nccl.thresholds import nccl_thresholds
 
 NODES = "t000-nodes-alone"
 GROUPS_TRIAL = "t004-groups"
 ADAPTERS_TRIAL = "t005-adapters"
-NODE_ROUNDS = 2
-"""Each node is measured alone so often: a fault shows each time, a disturbance once."""
 
 OF_NCCL: Mapping[str, str] = {
     f"{NODES}-1": "measuring each node alone ...",
@@ -49,7 +48,7 @@ def nccl_launches(
     survey = planned[0].trial
     surveyed = replace(survey, options={**survey.options, SURVEYS: True})
     each = [[node] for node in nodes]
-    n_rounds = NODE_ROUNDS if alone else 0
+    n_rounds = nccl_thresholds().node_rounds if alone else 0
     passes = [_pass(survey, f"{NODES}-{i + 1}", each) for i in range(n_rounds)]
     trials: list[Trial] = [*passes, surveyed, *(launch.trial for launch in planned[1:])]
     if len(groups) > 1:

@@ -128,6 +128,7 @@ def _set_up_nccl(
         n_adapters=0 if rails or tests.gpus_per_node < 2 else tests.gpus_per_node,
         limit_s=limit_s,
         alone=tests.gpus_per_node > 1,
+        n_gpus=1 if rails else tests.gpus_per_node,
     )
     launches = nccl_launches(
         nodes,

@@ -10,8 +10,10 @@ from tests.nccl_simulation import ADAPTERS, Planted, simulated_check
 
 from weft.catalog.load import platform
 from weft.check.external_evidence.platform_choice import ExpectedPlatform
+from weft.check.nccl.retests import packed
 from weft.check.pipeline import judge_run
 from weft.check.readings.network import Network
+from weft.check.trials import ALONE
 from weft.check.verdict.drain_list import accused_node
 from weft.check.verdict.verdict import Verdict
 from weft.check.wording.headline import things_of
@@ -92,11 +94,33 @@ def test_healthy_nodes_are_good_and_the_verdict_says_what_would_have_shown(tmp_p
         assert any("between its own GPUs" in line for line in verdict.sensitivity.would_show)
 
 
+def test_packed_rounds_hold_each_host_once_and_every_pair() -> None:
+    tests = ((("a", "b"),), (("c:1", "d:1"),), (("a", "c"),), (("e", "f"),), (("a", "b"),))
+    found = packed(tests)
+    assert found == (
+        (("a", "b"), ("c:1", "d:1"), ("e", "f")),
+        (("a", "c"),),
+        (("a", "b"),),
+    )
+
+
 def test_two_nodes_with_different_faults_are_both_named(tmp_path: Path) -> None:
     nodes = [f"n{i:03d}" for i in range(1, 17)]
     planted = Planted(net={"n004": 0.5}, crashes=("n009",))
     verdict, _ = simulated_check(nodes, planted, tmp_path)
     assert accused(verdict) == {"n004", "n009"}, lines_of(verdict)
+
+
+@pytest.mark.parametrize(("n", "slow"), [(10, (3, 7)), (12, (0, 5)), (16, (5, 6, 14))])
+def test_slow_nodes_are_tested_at_the_same_time_and_all_named(
+    n: int, slow: tuple[int, ...], tmp_path: Path
+) -> None:
+    nodes = [f"n{i:03d}" for i in range(1, n + 1)]
+    planted = Planted(net={nodes[i]: 0.8 - 0.05 * place for place, i in enumerate(slow)})
+    verdict, run = simulated_check(nodes, planted, tmp_path)
+    assert accused(verdict) == set(planted.net), lines_of(verdict)
+    tests = [one.pair for one in run.samples if one.trial == ALONE and one.pair is not None]
+    assert len({pair.round for pair in tests}) < len(tests)
 
 
 def test_a_hanging_node_costs_a_bounded_number_of_launches(tmp_path: Path) -> None:
