@@ -200,3 +200,21 @@ def test_what_cannot_be_expected_exits_2_and_says_why(
     streams = capsys.readouterr()
     assert message in streams.err
     assert streams.out == ""
+
+
+def test_a_generic_gpu_without_a_benchmark_is_a_platform(capsys: Capture) -> None:
+    assert run(["expect", "generic-mi300x"]) == 0
+    assert "the usual values of generic-mi300x" in capsys.readouterr().out
+
+
+def test_a_word_that_is_neither_platform_nor_benchmark_is_said_to_be(capsys: Capture) -> None:
+    assert run(["expect", "azure-ndv"]) == 2
+    err = capsys.readouterr().err
+    assert "'azure-ndv' is no platform and no benchmark" in err
+    assert "weft platform list" in err
+    assert "did you mean 'azure-ndv" in err
+
+
+def test_a_version_of_nccl_is_refused_where_rccl_runs(capsys: Capture) -> None:
+    assert run(["expect", "azure-mi300x", "allreduce", "--gpus", "16", "--nccl", "2.26.5"]) == 2
+    assert "--nccl 2.26.5 has no effect on AMD's GPUs" in capsys.readouterr().err

@@ -24,21 +24,26 @@ OWN = {name: name for name in PREDICTABLE}
 """weft's own names, which say nothing of the library."""
 OTHERS = {"bw": "bandwidth", "bibw": "bidirectional", "all_reduce": "allreduce"}
 
+_LIBRARIES: tuple[tuple[dict[str, str], Library], ...] = (
+    (NCCL_TESTS, "nccl"),
+    (PERFTEST, "verbs"),
+    ({**OSU, **IMB, **OTHERS, **OWN}, "mpi"),
+)
+
+
+def benchmark_names() -> list[str]:
+    """All names that `parse_benchmark` knows."""
+    return [name for names, _ in _LIBRARIES for name in names]
+
 
 def parse_benchmark(word: str) -> tuple[str, Library]:
     """(benchmark, library) of a name of ours or another tool's. Raises InputError."""
     plain = word.lower().replace("-", "_")
-    libraries: tuple[tuple[dict[str, str], Library], ...] = (
-        (NCCL_TESTS, "nccl"),
-        (PERFTEST, "verbs"),
-        ({**OSU, **IMB, **OTHERS, **OWN}, "mpi"),
-    )
-    for names, library in libraries:
+    for names, library in _LIBRARIES:
         if plain in names:
             return names[plain], library
-    known = [name for names, _ in libraries for name in names]
     raise InputError(
         f"no benchmark '{word}' with a closed form",
         expected="one of " + ", ".join(PREDICTABLE) + "; or a name of OSU, nccl-tests, perftest",
-        hint=did_you_mean(plain, known),
+        hint=did_you_mean(plain, benchmark_names()),
     )

@@ -1,5 +1,8 @@
 """Lines of an NCCL log about channels, communicators and network devices.
 
+weft-logs keeps each fact once with all its speakers and drops the order of lines; here the order
+tells which communicator and which pattern a connection belongs to, so this reader stays.
+
 SOURCE: NVIDIA/nccl, tags v2.7.8-1 to v2.30.7-1: init.cc, graph/rings.cc, graph/connect.cc,
 transport/net.cc, transport/net_ib.cc.
 """

@@ -52,10 +52,16 @@ class _Communicator:
         return list(dict.fromkeys(self.host_of[rank] for rank in sorted(self.host_of)))
 
     @property
+    def told_channels(self) -> int:
+        """The number of channels that a line counts or whose trees it lists; 0 without such."""
+        counts = (one.n_channels for one in self.utterances)
+        of_trees = (1 + max(one.tree, default=-1) for one in self.utterances)
+        return max((*counts, *of_trees), default=0)
+
+    @property
     def n_channels(self) -> int:
         """As a line tells, else by the greatest number of one."""
-        told = max((one.n_channels for one in self.utterances), default=0)
-        return told or 1 + max(channel for channel, *_ in self.known)
+        return self.told_channels or 1 + max(channel for channel, *_ in self.known)
 
     @property
     def trees(self) -> set[Edge]:
@@ -303,6 +309,11 @@ def _job(
     n_missing = n_ranks - sum(rank < n_ranks for rank in host_of)
     missing = list(islice((rank for rank in range(n_ranks) if rank not in host_of), _MOST_NAMED))
     gaps = [*gaps, *_unpaired(unpaired, sends)]
+    if not chosen.told_channels:
+        gaps.append(
+            f"no line tells the number of channels: there may be more than the"
+            f" {chosen.n_channels} of this log ('coll channels' is missing)"
+        )
     used = {net for hop in hops for net in (hop.src_net, hop.dst_net)}
     if missing:
         names = [f"rank {rank}" for rank in missing]

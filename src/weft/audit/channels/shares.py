@@ -1,4 +1,8 @@
-"""Max-min fair rates of flows that share cables."""
+"""Max-min fair rates of flows that share cables.
+
+The engine's flow level runs scenarios with messages and times on generated fabrics; this is one set
+of endless flows on the paths of a real fabric's tables, which no scenario describes.
+"""
 
 from collections.abc import Sequence
 

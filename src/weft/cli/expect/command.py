@@ -111,7 +111,10 @@ def command(
 def _platform_and_benchmark(words: tuple[str, ...]) -> tuple[str, str | None]:
     """(platform, benchmark) of the arguments; None where only a platform is named."""
     from weft.catalog.load import platform_names
+    from weft.catalog.machine.generic import PREFIX
+    from weft.core.errors import InputError, did_you_mean
     from weft.doctor.machine.detection.document import HERE
+    from weft.expect.names import benchmark_names, parse_benchmark
 
     if len(words) > 2:
         raise click.UsageError(f"Got unexpected extra argument ({words[2]})")
@@ -120,8 +123,18 @@ def _platform_and_benchmark(words: tuple[str, ...]) -> tuple[str, str | None]:
     if len(words) == 2:
         return words[0], words[1]
     (word,) = words
-    if word in platform_names() or word == HERE or word.endswith(".toml"):
+    is_file_or_link = word.endswith(".toml") or word.startswith(PREFIX)
+    if word in platform_names() or word == HERE or is_file_or_link:
         return word, None
+    try:
+        parse_benchmark(word)
+    except InputError:
+        raise InputError(
+            f"'{word}' is no platform and no benchmark",
+            expected="a platform (weft platform list), or a benchmark of weft, OSU, nccl-tests or"
+            " perftest",
+            hint=did_you_mean(word, [*platform_names(), *benchmark_names()]),
+        ) from None
     return HERE, word
 
 

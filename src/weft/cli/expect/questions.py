@@ -18,6 +18,7 @@ from weft.expect.collectives import algorithms_of
 from weft.expect.model import Conditions, Library
 from weft.expect.nccl.collectives import plain
 from weft.expect.nccl.p2p import SENDS
+from weft.expect.nccl.topology import is_of_amd
 from weft.expect.nccl.tuner import USES
 
 USUAL_NCCL_BYTES = 1 << 30
@@ -104,7 +105,7 @@ def _conditions(
                 f"{gpus} GPUs on {n_nodes} nodes",
                 expected=f"as many on each; a node has {per_node}",
             )
-    _refuse_unused(benchmark, library, given)
+    _refuse_unused(benchmark, library, given, is_amd=is_of_amd(document))
     cores = document.node.get("cores")
     if cores is not None and (tasks or 1) > cores.value:
         raise InputError(
@@ -128,9 +129,17 @@ def _conditions(
     )
 
 
-def _refuse_unused(benchmark: str, library: Library, given: dict[str, Any]) -> None:
+def _refuse_unused(
+    benchmark: str, library: Library, given: dict[str, Any], *, is_amd: bool
+) -> None:
     """Refuse options without an effect. Raises InputError."""
     nccl = library == "nccl"
+    if nccl and is_amd and given["nccl_version"]:
+        raise InputError(
+            f"--nccl {given['nccl_version']} has no effect on AMD's GPUs, which RCCL runs on: weft"
+            " has one model of RCCL",
+            expected="the command without --nccl",
+        )
     host = (given["memory"] or ("gpu" if nccl else "host")) == "host"
     unused = {
         "--protocol": bool(given["protocol"]) and not nccl,

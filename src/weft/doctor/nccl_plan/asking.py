@@ -20,7 +20,6 @@ from weft.doctor.nccl_plan.plan import NcclPlan, NodePlan, SearchGraph, TunedTim
 COLLECTIVES = {"broadcast": 0, "reduce": 1, "allgather": 2, "reduce_scatter": 3, "allreduce": 4}
 """SOURCE: NVIDIA/nccl, src/include/nccl_common.h: ncclFunc_t."""
 LIMIT_S = 120.0
-HOPPER = 90
 MOST_NODES = 256
 """Elements of a file. SOURCE: NVIDIA/nccl, src/graph/xml.h."""
 _SEARCH = "graph/search.cc"
@@ -115,7 +114,7 @@ def nodes_request(topology: JobTopology, file: Path) -> dict[str, Any]:
         "n_gpus": len(topology.bus_ids),
         "bus_ids": topology.bus_ids,
         "compute_capability": topology.sm,
-        "nvls": topology.has_nvswitch and topology.sm >= HOPPER,
+        "nvls": topology.has_nvls,
         "collnet": False,
         "host_hash": HOST_HASH,
         "most_nodes": MOST_NODES,

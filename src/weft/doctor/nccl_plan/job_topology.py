@@ -19,6 +19,8 @@ HOST_HASH = 1
 """Of the one host that the file describes."""
 NVSWITCH = "0000:ee:00.0"
 """A made-up bus id; NCCL asks for the class alone."""
+_HOPPER = 90
+"""Compute capability."""
 _OF_NET = {"latency": "0", "port": "1", "maxconn": "131072", "gdr": "1", "coll": "0"}
 
 
@@ -33,6 +35,11 @@ class JobTopology:
     sm: int
     has_nvswitch: bool
     nets: tuple[str, ...]
+
+    @property
+    def has_nvls(self) -> bool:
+        """Whether NCCL looks for NVLink SHARP: on Hopper and newer behind NVSwitches."""
+        return self.has_nvswitch and self.sm >= _HOPPER
 
 
 @dataclass(slots=True)

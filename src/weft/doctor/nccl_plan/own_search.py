@@ -16,7 +16,6 @@ FIRST_MINOR, LAST_MINOR = (2, 26), (2, 28)
 CROSS_NIC = 2
 """NCCL_CROSS_NIC where it is not set."""
 _MOST_CHANNELS = 64
-_HOPPER = 90
 
 
 def own_plan(
@@ -71,7 +70,7 @@ def search_graphs(
     graphs = found("ring", "ring", 1, _MOST_CHANNELS // 2)
     n = graphs["ring"].n_channels
     graphs |= found("tree", "balanced_tree", n, n)
-    if topology.has_nvswitch and topology.sm >= _HOPPER:
+    if topology.has_nvls:
         graphs |= found("nvls", "nvls", 1, _MOST_CHANNELS)
     return graphs
 

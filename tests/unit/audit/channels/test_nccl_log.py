@@ -49,11 +49,31 @@ def test_rings_are_read_from_any_lines_that_tell_them(
     job = drawn(seed)
     text = job.text(orders=orders, trees=trees, connected=connected)
     found = job_of_log([written(tmp_path, text)])
-    assert found.gaps == ()
+    untold = "no line tells the number of channels" in " ".join(found.gaps)
+    assert untold is not (orders or trees)
+    assert len(found.gaps) == untold
     assert hops_of(found) == sorted(job.ring_hops)
     assert found.hosts == tuple(job.hosts)
     assert (found.n_ranks, found.n_channels) == (job.n_ranks, len(job.nets))
     assert set(found.devices[0].items()) == set(enumerate(DEVICES))
+
+
+@pytest.mark.parametrize(
+    "counted", ["16 coll channels, 16 p2p channels", "Trees [0] 1/-1/-1->0->-1 [15] 1/-1/-1->0->-1"]
+)
+def test_rings_of_channels_that_no_line_connects_are_unknown(counted: str, tmp_path: Path) -> None:
+    lines = [
+        "a:1:2 [0] NCCL INFO Channel 00/0 : 1[0] -> 0[0] [receive] via NET/IB/0",
+        "a:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/1",
+        f"a:1:2 [0] NCCL INFO {counted}",
+        "b:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [receive] via NET/IB/0",
+        "b:1:2 [0] NCCL INFO Channel 00/0 : 1[0] -> 0[0] [send] via NET/IB/1",
+        "b:1:2 [0] NCCL INFO Ring 00 : 0 -> 1 -> 0",
+    ]
+    found = job_of_log([written(tmp_path, "\n".join(lines))])
+    assert found.n_channels == 16
+    assert [gap.partition(":")[0] for gap in found.gaps] == ["a", "b"]
+    assert all("goes on (the first is 1)" in gap and "15 channels" in gap for gap in found.gaps)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -172,7 +192,9 @@ def test_lines_of_old_versions_and_of_proxies(tmp_path: Path) -> None:
     ]
     found = job_of_log([written(tmp_path, "\n".join(lines))])
     assert hops_of(found) == [(0, "a", 1, "b", 2), (0, "b", 5, "a", 3)]
-    assert (found.gaps, found.hosts) == ((), ("a", "b"))
+    assert found.hosts == ("a", "b")
+    (gap,) = found.gaps
+    assert "there may be more than the 1 of this log" in gap
 
 
 def test_devices_on_which_processes_differ_are_refused_where_a_hop_takes_one(
