@@ -69,6 +69,8 @@ def test_gpudirect_off_is_among_the_causes_of_a_table_that_was_ten_instead_of_18
 
     assert judgement.is_bad
     assert {"gpudirect-off", "missing-topology-file", "sockets"} <= first_ones(judgement)
+    others = [one.name for one in judgement.causes[1:] if one.tied]
+    assert f"{', '.join(others)} would explain it as well" in judgement.findings[0].evidence
 
 
 def test_gpudirect_off_is_alone_where_the_log_says_that_no_module_is_loaded() -> None:

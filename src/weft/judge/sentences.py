@@ -148,7 +148,7 @@ def _verdict(
     low = [row for row in rows if row.state is RowState.LOW]
     judged = [row for row in rows if row.state.is_verdict]
     contradicting = [row for row in rows if row.contradictory]
-    evidence = [f"{cause.sentence}: predicts {cause.predicts}" for cause in causes[:1]]
+    evidence = _of_causes(causes)
     if impossible:
         worst = telling(impossible)
         text = f"IMPOSSIBLE: {row_text(worst)}; the hardware limit is {limit_text(worst)}"
@@ -165,6 +165,13 @@ def _verdict(
         severity = Severity.WARNING if _others_are_good(rows, place) else Severity.NOTE
         return _finding(FindingKind.CONTRADICTION, severity, text, contradicting, rows)
     return _verdict_of_no_fault(rows, judged, place)
+
+
+def _of_causes(causes: Sequence[LikelyCause]) -> list[str]:
+    """The first cause with what it predicts, and the names of those that fit as well."""
+    found = [f"{cause.sentence}: predicts {cause.predicts}" for cause in causes[:1]]
+    names = [cause.name for cause in causes[1:] if cause.tied]
+    return [*found, f"{', '.join(names)} would explain it as well"] if names else found
 
 
 def _others_are_good(rows: Sequence[JudgedRow], place: PlatformChoice) -> bool:
