@@ -8,6 +8,7 @@ from functools import cache
 import pytest
 
 from weft.catalog import load
+from weft.catalog.machine.generic import Hardware, generic_platform
 from weft.catalog.machine.platform import Platform
 from weft.core.finding import FindingKind, Severity
 from weft.expect.model import Conditions, Expectation
@@ -21,6 +22,21 @@ GB, GIB = 1_000_000_000, 1 << 30
 SIZES = (GIB // 4, GIB, 4 * GIB)
 UNSEEN = 0.05
 """A constraint that costs less than this is none."""
+
+
+GENERIC = {
+    "a100 and hdr": Hardware(link="hdr", gpu="a100-sxm4", rails=8),
+    "h100 and ndr": Hardware(link="ndr", gpu="h100-sxm", rails=8),
+    "v100 and edr": Hardware(link="edr", gpu="v100-sxm2", rails=4),
+    "mi300x and 400gbe": Hardware(link="400gbe", gpu="mi300x", rails=8),
+}
+"""Machines of which the options of `weft judge` tell the hardware."""
+
+
+def machine(name: str) -> Platform:
+    if name in GENERIC:
+        return generic_platform(GENERIC[name], load.platform)
+    return load.platform(name)
 
 
 @cache
@@ -47,7 +63,11 @@ def allreduce(values: dict[int, float], n_nodes: int, tasks: int) -> Table:
 
 
 def judged(
-    platform: str, values: dict[int, float], n_nodes: int, tasks: int = 8, log: Log = NO_LOG
+    platform: str | Platform,
+    values: dict[int, float],
+    n_nodes: int,
+    tasks: int = 8,
+    log: Log = NO_LOG,
 ) -> FileJudgement:
     results = ResultFile("all_reduce_perf.txt", (allreduce(values, n_nodes, tasks),))
     return judge_results(results, platform=platform, log=log)
@@ -152,9 +172,9 @@ def values_of(platform: Platform, conditions: Conditions) -> dict[int, float]:
 
 
 @pytest.mark.parametrize("n_nodes", [2, 4])
-@pytest.mark.parametrize("name", gpu_platforms())
+@pytest.mark.parametrize("name", [*gpu_platforms(), *GENERIC])
 def test_every_constraint_is_named_on_every_gpu_platform(name: str, n_nodes: int) -> None:
-    platform = load.platform(name)
+    platform = machine(name)
     assert platform.gpus is not None
     tasks = platform.gpus.per_node.whole
     base = Conditions("allreduce", 0, n_nodes=n_nodes, tasks_per_node=tasks)
@@ -163,14 +183,14 @@ def test_every_constraint_is_named_on_every_gpu_platform(name: str, n_nodes: int
     if not healthy:
         assert "no figure" in str(predictor(platform)(replace(base, size_bytes=GIB)))
         return
-    judgement = judged(name, healthy, n_nodes, tasks)
+    judgement = judged(platform, healthy, n_nodes, tasks)
     assert not judgement.is_bad
     assert judgement.causes == ()
     for cause, conditions in constraints(platform, base).items():
         values = values_of(platform, conditions)
         if values[SIZES[-1]] > (1 - UNSEEN) * healthy[SIZES[-1]]:
             continue
-        judgement = judged(name, values, n_nodes, tasks)
+        judgement = judged(platform, values, n_nodes, tasks)
         if judgement.is_bad:
             assert cause in first_ones(judgement), (name, n_nodes, cause)
         else:
