@@ -139,15 +139,14 @@ impl<'a> Search<'a> {
             let is_paired = self.graph.pattern == Pattern::Ring
                 && self.graph.cross_nic == 2
                 && channel % 2 == 1;
-            if (self.graph.is_collnet && !net.has_collectives)
-                || self.capacity.nets[index] < gb_s
+            if self.capacity.nets[index] < gb_s
                 || (is_paired && net.number != self.graph.nets[channel - 1][1])
             {
                 continue;
             }
             self.graph.nets[channel][0] = net.number;
             self.capacity.take_of_port(self.topology, net.port, gb_s);
-            let is_found = if self.graph.pattern.is_heads() {
+            let is_found = if self.graph.pattern == Pattern::Nvls {
                 channel < n_nets && self.head_at(index, route, left)
             } else {
                 self.channel_from(index, route, left);
@@ -249,8 +248,6 @@ impl<'a> Search<'a> {
             self.leave_by_nets(gpu, step, route, left);
         } else if self.graph.pattern == Pattern::Nvls {
             self.through_switch(gpu, left);
-        } else if self.graph.pattern == Pattern::CollnetDirect {
-            self.exchange_with_all(gpu, left);
         } else if step + 1 < n_gpus {
             let next = match route.next {
                 NextGpu::InOrder => vec![step + 1],
@@ -318,19 +315,6 @@ impl<'a> Search<'a> {
         let to = |gpu| (End::Switch, End::Gpu(gpu), if gpu == head { 2. } else { 1. });
         let from = |gpu| (End::Gpu(gpu), End::Switch, if gpu == head { 2. } else { 1. });
         let n = self.n_gpus();
-        self.with_all((0..n).map(to).chain((0..n).map(from)).collect(), left);
-    }
-
-    /// CollNet: each GPU exchanges a share with each other.
-    fn exchange_with_all(&mut self, head: usize, left: &mut i64) {
-        let (n, channel) = (self.n_gpus(), self.graph.n_channels);
-        let share = (1. / f64::from((n - 1) as f32)) as f32;
-        let to = |gpu| (End::Gpu(head), End::Gpu(gpu), share);
-        let from = |gpu| (End::Gpu(gpu), End::Gpu(head), share);
-        let others = (0..n).filter(|&gpu| gpu != head);
-        for (step, gpu) in others.enumerate() {
-            self.graph.ranks[channel * n + step + 1] = self.topology.gpus[gpu].rank;
-        }
         self.with_all((0..n).map(to).chain((0..n).map(from)).collect(), left);
     }
 

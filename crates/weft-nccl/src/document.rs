@@ -118,8 +118,6 @@ pub struct NetDocument {
     pub port: u32,
     /// GB/s.
     pub gb_s: f64,
-    /// Whether switches add up for it.
-    pub has_collectives: bool,
     /// The GPU that uses it before others do.
     pub local_gpu: Option<usize>,
 }
@@ -146,12 +144,8 @@ pub enum PatternName {
     Ring,
     /// A tree whose first two GPUs share the traffic with the network.
     BalancedTree,
-    /// A chain for CollNet.
-    CollnetChain,
     /// NVLink SHARP.
     Nvls,
-    /// CollNet where every GPU reaches every other.
-    CollnetDirect,
 }
 
 /// A graph that was found.

@@ -11,15 +11,9 @@ pub(crate) enum Pattern {
     BalancedTree,
     Tree,
     Nvls,
-    CollnetDirect,
 }
 
 impl Pattern {
-    /// Whether only the GPU at each adapter is looked for.
-    pub(crate) fn is_heads(self) -> bool {
-        matches!(self, Self::Nvls | Self::CollnetDirect)
-    }
-
     pub(crate) fn is_tree(self) -> bool {
         matches!(self, Self::BalancedTree | Self::Tree)
     }
@@ -29,7 +23,6 @@ impl Pattern {
 #[derive(Clone, Debug)]
 pub(crate) struct Graph {
     pub(crate) pattern: Pattern,
-    pub(crate) is_collnet: bool,
     pub(crate) min_channels: usize,
     pub(crate) max_channels: usize,
     pub(crate) n_channels: usize,
@@ -50,14 +43,10 @@ impl Graph {
         let pattern = match request.pattern {
             PatternName::Ring => Pattern::Ring,
             PatternName::BalancedTree => Pattern::BalancedTree,
-            PatternName::CollnetChain => Pattern::Tree,
             PatternName::Nvls => Pattern::Nvls,
-            PatternName::CollnetDirect => Pattern::CollnetDirect,
         };
-        let collnet = [PatternName::CollnetChain, PatternName::CollnetDirect];
         Self {
             pattern,
-            is_collnet: collnet.contains(&request.pattern),
             min_channels: request.min_channels as usize,
             max_channels: (request.max_channels as usize).min(MOST_CHANNELS),
             n_channels: 0,

@@ -1,4 +1,4 @@
-//! NCCL's search for channels: rings, trees, NVLink SHARP and CollNet on one node of a job.
+//! NCCL's search for channels: rings, trees and NVLink SHARP on one node of a job.
 //!
 //! [`search()`] takes a node's links and paths as one document and gives a graph for each pattern
 //! that is asked for. Other nodes are taken to be equal: a node with adapters is one of several.

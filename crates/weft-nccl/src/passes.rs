@@ -16,7 +16,6 @@ const BUDGET_OF_ALL: i64 = 1 << 19;
 const LEAST_OF_RATE: f64 = 0.49;
 const HOPPER: u32 = 90;
 const MOST_NVLS_HEADS: usize = 32;
-const MOST_DIRECT_HEADS: usize = 8;
 
 /// The graphs that NCCL finds on a node.
 pub fn search(job: &JobDocument) -> Result<Vec<GraphDocument>, NcclError> {
@@ -62,8 +61,7 @@ impl<'a> Passes<'a> {
     fn new(topology: &'a Topology, request: &RequestDocument) -> Self {
         let has_nets = !topology.nets.is_empty();
         let sm = topology.gpus.iter().map(|gpu| gpu.sm).min().unwrap_or(0);
-        let may_cross = topology.nets.len() > 1
-            && matches!(request.pattern, PatternName::Ring | PatternName::BalancedTree);
+        let may_cross = topology.nets.len() > 1 && request.pattern != PatternName::Nvls;
         let best = Graph::new(topology, request);
         Self {
             topology,
@@ -104,7 +102,7 @@ impl<'a> Passes<'a> {
                 break;
             }
         }
-        if self.best.n_channels == 0 && !self.best.is_collnet && !is_nvls {
+        if self.best.n_channels == 0 && !is_nvls {
             self.fall_back();
         }
         self.best
@@ -121,10 +119,8 @@ impl<'a> Passes<'a> {
         let n_gpus = self.topology.gpus.len();
         let has_nets = !self.topology.nets.is_empty();
         let best = &mut self.best;
-        match best.pattern {
-            Pattern::Nvls => best.max_channels = MOST_NVLS_HEADS.min(n_gpus),
-            Pattern::CollnetDirect => best.max_channels = MOST_DIRECT_HEADS.min(n_gpus),
-            _ => {}
+        if best.pattern == Pattern::Nvls {
+            best.max_channels = MOST_NVLS_HEADS.min(n_gpus);
         }
         if n_gpus == 1 && best.pattern != Pattern::Ring {
             best.pattern = Pattern::Tree;

@@ -58,7 +58,6 @@ pub(crate) struct Net {
     pub(crate) number: u32,
     pub(crate) port: u32,
     pub(crate) gb_s: f32,
-    pub(crate) has_collectives: bool,
     pub(crate) local_gpu: Option<usize>,
 }
 
@@ -105,7 +104,6 @@ impl Topology {
             number: one.number,
             port: one.port,
             gb_s: one.gb_s as f32,
-            has_collectives: one.has_collectives,
             local_gpu: one.local_gpu,
         });
         let mut topology = Self {

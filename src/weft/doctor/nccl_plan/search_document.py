@@ -165,7 +165,6 @@ def _nets(graph: Graph, distances: Distances, places: _Places) -> list[dict[str,
             "number": net.number,
             "port": ports[net.port],
             "gb_s": next(link.gb_s for link in net.links),
-            "has_collectives": net.has_collectives,
             "local_gpu": gpus[local] if (local := distances.local_gpu(net)) else None,
         }
         for net in graph.nets

@@ -60,7 +60,6 @@ class Vertex:
     sm: int = 0
     has_gdr: bool = True
     port: tuple[str, int] = ("", 0)
-    has_collectives: bool = False
     above: "Vertex | None" = None
     at: TextPlace = NOWHERE
     links: list[Link] = field(default_factory=list)
@@ -228,7 +227,6 @@ def _add_nets(graph: Graph, nic: Vertex, element: Element, known: Known) -> None
         place = number(net.get("dev")) if net.get("dev") else len(graph.nets)
         vertex = Vertex("NET", net.get("name") or nic.name, number=place)
         vertex.port = (net.get("guid") or f"dev {place}", number(net.get("port")))
-        vertex.has_collectives = number(net.get("coll")) != 0
         vertex.at = net.at
         vertex.has_gdr = _has_gdr(net)
         graph.nets.append(vertex)
