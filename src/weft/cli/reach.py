@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from weft.cli.backend.choice import BackendChoice
+from weft.cli.backend.choice import KUBERNETES, BackendChoice
 from weft.cli.command_line import typed_command
 from weft.cluster.reach import OWN_LAUNCH, Reach, try_hosts
 from weft.cluster.remote import Ssh
@@ -31,7 +31,8 @@ def refuse_unreachable(
     A launcher that reaches hosts in its own way is left to it.
     """
     named = choice.hosts is not None or choice.hostfile is not None
-    if not named or choice.mock or any(name in environ for name in OWN_LAUNCH):
+    by_ssh = choice.launcher != KUBERNETES
+    if not named or choice.mock or not by_ssh or any(name in environ for name in OWN_LAUNCH):
         return
     reach = try_hosts(Ssh(), nodes)
     n_left = len(nodes) - len(reach.failures)

@@ -5,6 +5,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -132,8 +133,7 @@ class NcclBackend:
         rounds = [groups for groups in rounds_of(launch.trial, self.adapters) if groups]
         if not rounds:
             return "# nothing to measure\n"
-        is_logged = is_of_survey(launch.trial)
-        text = self._site.text(self._recipe(launch, rounds[0][0], is_logged=is_logged))
+        text = self._launch_text(launch, rounds[0][0], is_logged=is_of_survey(launch.trial))
         n = counted(sum(map(len, rounds)), "launch", "launches")
         return f"{text}# the first of {n} in {counted(len(rounds), 'round')}\n"
 
@@ -156,22 +156,33 @@ class NcclBackend:
 
     def _round(self, launch: Launch, number: int, groups: Sequence[NcclGroup]) -> list[NcclOutcome]:
         """The outcomes of groups at the same time, in their order."""
+        known = [self._skipped(launch.trial, group) for group in groups]
+        to_start = [group for group, one in zip(groups, known, strict=True) if one is None]
+        measured = iter(self._all(launch, number, to_start))
+        return [next(measured) if one is None else one for one in known]
 
-        def measured(group: NcclGroup) -> NcclOutcome:
-            out = self._given_up(launch.trial, group)
-            if out is None:
-                return self._one(launch, number, group)
-            reason = f"was not started: {out} failed before"
-            known = NcclOutcome(group, State.FAILED, LaunchStage.NOTHING, reason=reason)
-            return replace(known, blamed=out, is_skipped=True)
-
+    def _all(self, launch: Launch, number: int, groups: Sequence[NcclGroup]) -> list[NcclOutcome]:
+        """The outcomes of groups that are all started, in their order."""
+        measured = partial(self._one, launch, number)
         return in_parallel(groups, measured, at_once=MOST_AT_ONCE)
+
+    def _skipped(self, trial: Trial, group: NcclGroup) -> NcclOutcome | None:
+        """The outcome of a group that is not started."""
+        out = self._given_up(trial, group)
+        if out is None:
+            return None
+        reason = f"was not started: {out} failed before"
+        known = NcclOutcome(group, State.FAILED, LaunchStage.NOTHING, reason=reason)
+        return replace(known, blamed=out, is_skipped=True)
+
+    def _launch_text(self, launch: Launch, group: NcclGroup, *, is_logged: bool) -> str:
+        return self._site.text(self._recipe(launch, group, is_logged=is_logged))
 
     def _one(self, launch: Launch, number: int, group: NcclGroup) -> NcclOutcome:
         # Once for each host: a log of NCCL_DEBUG=INFO is a thousand times the table.
         is_logged = number == 0 and is_of_survey(launch.trial)
         recipe = self._recipe(launch, group, is_logged=is_logged, number=number)
-        stem = _stem(launch, number, group)
+        stem = stem_of(launch, number, group)
         with self._writing:
             self._site.write_files(recipe.files)
             text = mask_text(self._site.text(recipe))[0]
@@ -184,7 +195,7 @@ class NcclBackend:
             for path in (out, err):
                 redact_output(path)
         is_loud = ended.ending is Ending.OUTPUT_LIMIT
-        texts = ("", "") if is_loud else (_text_of(out), _text_of(err))
+        texts = ("", "") if is_loud else (text_of(out), text_of(err))
         return outcome_of(self.tests, group, ended, texts, limit_s)
 
     def _recipe(
@@ -196,7 +207,7 @@ class NcclBackend:
             program=tests.argv(launch.trial.sizes_bytes),
             hosts=group.hosts,
             tasks_per_node=tests.tasks_per_node(group),
-            hostfile=folder / f"{_stem(launch, number, group)}.hosts",
+            hostfile=folder / f"{stem_of(launch, number, group)}.hosts",
             env={**site.settings, **tests.env(group, is_logged=is_logged)},
             on_this_machine=all(map(site.is_local, group.hosts)),
             as_root=site.as_root,
@@ -223,15 +234,17 @@ class NcclBackend:
         worked = self._alone.worked or self._in_pairs.worked
         if worked or not is_of_all or not all(one.is_missing for one in outcomes):
             return
+        remedy = outcomes[0].remedy
         raise MissingError(
             f"{outcomes[0].reason} in every launch",
             where=", ".join(dict.fromkeys(h for one in outcomes for h in one.group.hosts[:1])),
             expected=f"{self.tests.tool} at the same path on every host",
-            hint="name it: --tests PATH; or load its module before weft starts",
+            hint=remedy or "name it: --tests PATH; or load its module before weft starts",
         )
 
 
-def _text_of(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """The output of a launch that a file holds."""
     # A launch is ended some time after it reaches its limit.
     content = read_file_bytes(path, expected="output of a launch", most_bytes=2 * MOST_BYTES)
     return content.decode(errors="replace")
@@ -307,5 +320,6 @@ def pass_of(trial: Trial, group: NcclGroup) -> str:
     return ADAPTER_PASS if trial.options.get(ADAPTERS) is not None else PAIR_PASS
 
 
-def _stem(launch: Launch, number: int, group: NcclGroup) -> str:
+def stem_of(launch: Launch, number: int, group: NcclGroup) -> str:
+    """The name of the files of a launch, without their endings."""
     return f"{launch.name}.{number:03d}.{group.name}"

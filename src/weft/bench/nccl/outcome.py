@@ -34,8 +34,9 @@ class NcclOutcome:
     were wrong, None where nothing was checked. `tool_version` is that of nccl-tests, `version`
     that of the library, "" where not printed; `adapters` are those that NCCL's log lists. Of a
     failure: `reason` is one clause, `blamed` the host that the launcher or the program names;
-    `is_missing`: it has no such program; `is_skipped`: the launch was not started, because a host
-    had failed before."""
+    `is_missing`: it has no such program, or no pod started; `remedy` is the next step, "" where
+    that is to install the program; `is_skipped`: the launch was not started, because a host had
+    failed before."""
 
     group: NcclGroup
     state: State
@@ -49,6 +50,7 @@ class NcclOutcome:
     adapters: tuple[str, ...] = ()
     is_missing: bool = False
     is_skipped: bool = False
+    remedy: str = ""
 
     def evidence(self, of: str) -> dict[str, Any]:
         """The outcome as plain JSON values; `of`: the pass that it belongs to."""
@@ -64,6 +66,7 @@ class NcclOutcome:
             "adapters": list(self.adapters) or None,
             "missing": self.is_missing or None,
             "skipped": self.is_skipped or None,
+            "remedy": self.remedy,
         }
         return {NCCL: {key: value for key, value in record.items() if value not in (None, "")}}
 

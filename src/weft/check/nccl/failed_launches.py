@@ -193,7 +193,7 @@ def _missing(node: str, of: GroupOutcome, tool: str) -> Finding:
         Severity.UNKNOWN,
         cannot_tell(
             f"node {node} was not measured: {of.reason}",
-            f"{tool} and its libraries at the same path as on the other nodes",
+            of.remedy or f"{tool} and its libraries at the same path as on the other nodes",
         ),
         facts=PairFacts(()),
     )
@@ -246,13 +246,14 @@ def _pairs_fail(culprit: Culprit, of: Sequence[GroupOutcome]) -> Finding:
 
 def _common(of: Sequence[GroupOutcome], share: str, tool: str) -> Finding:
     reason, stage = _most_common(of), Counter(one.stage for one in of).most_common(1)[0][0]
+    remedy = next((one.remedy for one in of if one.reason == reason), "")
     hosts = list(dict.fromkeys(host for one in of for host in one.hosts))
     return Finding(
         FindingKind.NOT_ENOUGH_DATA,
         Severity.UNKNOWN,
         cannot_tell(
             f"{tool} fails on {share}, so no node is accused: {reason}",
-            NEXT_OF_STAGE.get(stage, NEXT),
+            remedy or NEXT_OF_STAGE.get(stage, NEXT),
         ),
         evidence=(f"such as {first_few(hosts[:MOST_NAMED], len(hosts))}",),
     )

@@ -30,6 +30,7 @@ class GroupOutcome:
     ends: tuple[str, ...] = ()
     is_missing: bool = False
     is_skipped: bool = False
+    remedy: str = ""
 
     @property
     def is_ok(self) -> bool:
@@ -86,4 +87,5 @@ def _outcome(samples: Sequence[Sample]) -> GroupOutcome:
         ends=() if first.pair is None else (first.pair.a, first.pair.b),
         is_missing=bool(record.get("missing")),
         is_skipped=bool(record.get("skipped")),
+        remedy=str(record.get("remedy", "")),
     )

@@ -85,6 +85,7 @@ class BackendChoice:
 
 
 _LAUNCHERS = ("srun", "mpiexec")
+KUBERNETES = "kubernetes"
 _DEFAULT = "Default: srun for the nodes of a Slurm job; of MPICH 5 its mpiexec."
 LAUNCHER = click.option(
     "--launcher",
@@ -152,10 +153,10 @@ _OPTIONS: dict[str, Decorator] = {
     ),
     "launcher": click.option(
         "--launcher",
-        type=Several(_LAUNCHERS),
+        type=Several((*_LAUNCHERS, KUBERNETES)),
         help="srun, or the MPI's own launcher; 'study run' and 'bench' compare both: "
-        "srun,mpiexec. "
-        f"{_DEFAULT}",
+        f"srun,mpiexec. {_DEFAULT} kubernetes, of 'weft check --with nccl|rccl' alone: pods on "
+        "the nodes of a cluster, by kubectl.",
     ),
     "container": click.option(
         "--container",
@@ -163,7 +164,9 @@ _OPTIONS: dict[str, Decorator] = {
         help="Start each rank in a container, by this runtime; 'study run' and 'bench' compare "
         "several, and without one: none,podman.",
     ),
-    "image": click.option("--image", metavar="IMAGE", help="With --container: its image."),
+    "image": click.option(
+        "--image", metavar="IMAGE", help="With --container, or kubernetes: its image."
+    ),
     "mount": click.option(
         "--mount",
         multiple=True,

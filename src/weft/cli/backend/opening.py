@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 
 from weft.bench.model import Backend
 from weft.bench.twin.fault import check_fault
-from weft.cli.backend.choice import BackendChoice, container_options, require_twin
+from weft.cli.backend.choice import (
+    KUBERNETES,
+    BackendChoice,
+    container_options,
+    require_twin,
+)
 from weft.cli.fabric.files import read_fabric_files
 from weft.cli.options import refuse_together
 from weft.cli.output import talk
@@ -171,6 +176,11 @@ def launched_mpi(mpicc: str | None, launcher: str | None, nodes: tuple[str, ...]
     job this runs in, unless another is asked for or is safer. Raises InputError, MissingError."""
     from weft.launch.mpi import find_mpi
 
+    if launcher == KUBERNETES:
+        raise InputError(
+            "--launcher kubernetes starts nccl-tests only",
+            expected="weft check --with nccl or --with rccl, with --image",
+        )
     within = srun_nodes(os.environ)
     ours = bool(within) and set(nodes) <= set(within)
     if launcher == "srun" and not ours:

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from weft.cli.backend.choice import BackendChoice, container_options
+from weft.cli.backend.choice import KUBERNETES, BackendChoice, container_options
+from weft.cli.check.kubernetes import START_LIMIT, PodPlace
 from weft.cli.check.plan import PlanChoice, Setup, read_fabric, set_up
-from weft.cli.options import options_as, refuse_together
+from weft.cli.options import FILE, options_as, refuse_together
 from weft.core.errors import InputError, MissingError
 from weft.core.units import parse_duration, parse_size
 
 if TYPE_CHECKING:
     from weft.bench.live.backend import LiveBackend
+    from weft.bench.nccl.backend import NcclBackend
+    from weft.bench.nccl.program import NcclTests
     from weft.check.schedule.schedule import Field
     from weft.topology.fabric import Fabric
 
@@ -38,6 +41,9 @@ class NcclChoice:
     library: str | None
     tests: str | None
     launch_limit: str | None
+    namespace: str | None
+    manifest: Path | None
+    start_limit: str | None
 
 
 _OPTIONS = (
@@ -51,12 +57,30 @@ _OPTIONS = (
         "--tests",
         metavar="PATH",
         help="With --with: the program or folder of nccl-tests. Default: all_reduce_perf on PATH, "
-        "as its module sets it.",
+        "as its module sets it; in pods the program in the image.",
     ),
     click.option(
         "--launch-limit",
         metavar="TIME",
         help="With --with: the time after which a launch of nccl-tests hangs. Default: 60s.",
+    ),
+    click.option(
+        "--namespace",
+        metavar="NAME",
+        help="With --launcher kubernetes: where the pods run. Default: that of kubectl's context.",
+    ),
+    click.option(
+        "--manifest",
+        metavar="FILE",
+        type=FILE,
+        help="With --launcher kubernetes: the site's MPIJob, with the volumes, RDMA devices, "
+        "variables and the like that its pods need. weft adds names, nodes, GPUs and commands.",
+    ),
+    click.option(
+        "--start-limit",
+        metavar="TIME",
+        help="With --launcher kubernetes: the time after which pods that do not run have failed. "
+        f"Default: {START_LIMIT}.",
     ),
 )
 nccl_options = options_as("nccl", NcclChoice, _OPTIONS)
@@ -74,10 +98,18 @@ def set_up_with(
 ) -> Setup:
     """The set-up of a check by nccl-tests, or by weft's own ranks. Raises InputError,
     MissingError."""
-    given = {"--tests": nccl.tests, "--launch-limit": nccl.launch_limit}
+    of_pods = {
+        "--namespace": nccl.namespace,
+        "--manifest": nccl.manifest,
+        "--start-limit": nccl.start_limit,
+    }
+    given = {"--tests": nccl.tests, "--launch-limit": nccl.launch_limit, **of_pods}
     alone = next((name for name, value in given.items() if value is not None), None)
     if nccl.library is None and alone is not None:
         raise InputError(f"{alone} needs --with", expected="--with nccl or --with rccl")
+    if choice.launcher != KUBERNETES and any(of_pods.values()):
+        first = next(name for name, value in of_pods.items() if value)
+        raise InputError(f"{first} needs --launcher kubernetes", expected="both, or none of them")
     if nccl.library is None:
         small, large = size_texts
         sizes = (small or MPI_SMALL, large or MPI_LARGE)
@@ -95,7 +127,6 @@ def _set_up_nccl(
     n_gpus: int | None,
 ) -> Setup:
     """Backend, fabric, plan and launches of these options. Raises InputError, MissingError."""
-    from weft.bench.nccl.backend import NcclBackend
     from weft.bench.nccl.program import NcclTests
     from weft.check.nccl.plan import plan_nccl
     from weft.check.nccl.trials import nccl_launches
@@ -105,11 +136,22 @@ def _set_up_nccl(
     library = str(nccl.library)
     _refuse_others(choice, wanted)
     sizes = _sizes(*size_texts)
-    path = find_tests(nccl.tests, library)
-    live, nodes = _live(choice)
+    place = (
+        PodPlace(nccl, choice, n_gpus)
+        if choice.launcher == KUBERNETES
+        else _HostPlace(find_tests(nccl.tests, library), choice, n_gpus)
+    )
+    nodes = place.nodes
+    if len(nodes) < 2:
+        raise InputError(
+            "one node has no pair to measure",
+            expected="two nodes or more; six or more to name one",
+            hint="nccl-tests alone measures the GPUs of one node",
+        )
     fabric = read_fabric(choice.fabric, nodes) if choice.fabric else None
     rails, fabric = _rails(choice, nodes, fabric)
-    tests = NcclTests(library, path, n_gpus or _gpus_here(), _for_ranks(live, choice, rails))
+    env = _for_ranks(place.launcher_kind, choice, rails)
+    tests = NcclTests(library, place.path, place.gpus_per_node or _gpus_here(), env)
     if len(rails) > tests.gpus_per_node:
         raise InputError(
             f"{len(rails)} adapters, and {tests.gpus_per_node} GPUs a node",
@@ -139,8 +181,7 @@ def _set_up_nccl(
         alone=tests.gpus_per_node > 1,
         groups=groups,
     )
-    backend = NcclBackend(live.mpi, nodes, tests, adapters=rails, site=live.site)
-    return Setup(backend, fabric, launches, adaptive, plan)
+    return Setup(place.backend(tests, rails), fabric, launches, adaptive, plan)
 
 
 def find_tests(named: str | None, library: str) -> str:
@@ -172,7 +213,7 @@ def _refuse_others(choice: BackendChoice, wanted: PlanChoice) -> None:
     """Raises InputError for options that a check by nccl-tests cannot heed."""
     others = {
         "--twin": choice.twin,
-        **container_options(choice),
+        **({} if choice.launcher == KUBERNETES else container_options(choice)),
         "--bidirectional": wanted.bidirectional or None,
         "--quick": wanted.quick or None,
     }
@@ -190,13 +231,24 @@ def _live(choice: BackendChoice) -> "tuple[LiveBackend, tuple[str, ...]]":
     )
     if not isinstance(backend, LiveBackend):
         raise InputError("--with measures real hosts", expected="--hosts, --hostfile or --cluster")
-    if len(nodes) < 2:
-        raise InputError(
-            "one node has no pair to measure",
-            expected="two nodes or more; six or more to name one",
-            hint="nccl-tests alone measures the GPUs of one node",
-        )
     return backend, nodes
+
+
+class _HostPlace:
+    """Hosts that an MPI's launcher reaches, as the place of nccl-tests at `path`."""
+
+    def __init__(self, path: str, choice: BackendChoice, n_gpus: int | None) -> None:
+        self._live, self.nodes = _live(choice)
+        self.path = path
+        self.gpus_per_node = n_gpus
+        self.launcher_kind = self._live.mpi.launcher_kind
+
+    def backend(self, tests: "NcclTests", adapters: tuple[str, ...]) -> "NcclBackend":
+        """The backend of these hosts."""
+        from weft.bench.nccl.backend import NcclBackend
+
+        live = self._live
+        return NcclBackend(live.mpi, self.nodes, tests, adapters=adapters, site=live.site)
 
 
 def _rails(
@@ -223,13 +275,14 @@ def _rails(
     return rails, Fabric.from_document(on_rails(dict(fabric.document), nodes, rails))
 
 
-def _for_ranks(
-    live: "LiveBackend", choice: BackendChoice, rails: tuple[str, ...]
-) -> dict[str, str]:
-    """Variables for all ranks: those that Open MPI does not pass on, and the adapters named."""
-    from weft.bench.nccl.program import passed_on
+def _for_ranks(launcher_kind: str, choice: BackendChoice, rails: tuple[str, ...]) -> dict[str, str]:
+    """Variables for all ranks: those that Open MPI does not pass on, and the adapters named. Pods
+    have the PATH of their image."""
+    from weft.bench.nccl.program import PASSED_WHOLE, passed_on
 
-    found = passed_on(os.environ) if live.mpi.launcher_kind == "openmpi" else {}
+    found = passed_on(os.environ) if launcher_kind in ("openmpi", KUBERNETES) else {}
+    if launcher_kind == KUBERNETES:
+        found = {name: value for name, value in found.items() if name not in PASSED_WHOLE}
     if "NCCL_DEBUG" in os.environ:
         found["NCCL_DEBUG"] = os.environ["NCCL_DEBUG"]
     if choice.rail_names and not rails:

@@ -1,0 +1,1 @@
+"""Launches in pods of Kubernetes: manifests, kubectl, and what becomes of pods."""
