@@ -13,7 +13,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml 2>/dev/null
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-rust test-slow test-all fuzz bench bench-diagnosis dist dist-tools mpis nccl docs clean
+.PHONY: help setup demo check test test-rust test-slow test-all fuzz bench bench-diagnosis dist dist-tools mpis nccl kubernetes docs clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -110,6 +110,18 @@ $(VENV)/opt/nccl-%/.complete: requirements/nccl-%.lock $(STAMP)
 	@rm -rf $(VENV)/opt/nccl-$*
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
 	    --target $(VENV)/opt/nccl-$* -r $<
+	@touch $@
+
+KUBERNETES := $(CURDIR)/$(VENV)/opt/kubernetes
+kubernetes: $(KUBERNETES)/.complete ## a control plane of Kubernetes with the MPI operator, of Go modules (half an hour), for the slow tests
+
+$(KUBERNETES)/.complete: requirements/kubernetes/go.sum
+	@mkdir -p $(KUBERNETES)
+	cd requirements/kubernetes && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(KUBERNETES)/ \
+	    $$(sed -n 's/^\t_ "\(.*cmd.*\)"/\1/p' programs.go)
+	cd requirements/kubernetes && CGO_ENABLED=0 go build -o $(KUBERNETES)/etcd go.etcd.io/etcd/server/v3
+	cd requirements/kubernetes && install -m 644 \
+	    "$$(go list -m -f '{{.Dir}}' github.com/kubeflow/mpi-operator)"/manifests/base/*_mpijobs.yaml $(KUBERNETES)
 	@touch $@
 
 docs: setup ## regenerate docs/reference from the program

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from weft.core.errors import InputError, MissingError
 from weft.core.process import Command, CommandEnd, Ending, Limits, run
 from weft.launch.kubernetes.mpijob import CHECK_LABEL
@@ -71,8 +69,8 @@ class Kubectl:
 
     def apply(self, manifests: Sequence[Mapping[str, Any]]) -> None:
         """Create objects. Raises InputError where the cluster refuses a manifest, MissingError."""
-        text = yaml.safe_dump_all(manifests, sort_keys=False)
-        self._call(("apply", "-f", "-"), stdin=text.encode())
+        every = {"apiVersion": "v1", "kind": "List", "items": list(manifests)}
+        self._call(("apply", "-f", "-"), stdin=json.dumps(every).encode())
 
     def pods(self, check: str) -> list[Mapping[str, Any]]:
         """The pods of a check. Raises MissingError."""
@@ -105,7 +103,7 @@ class Kubectl:
         words = ("delete", "mpijobs", "-l", f"{CHECK_LABEL}={check}", "--ignore-not-found")
         wait = ("--cascade=foreground", f"--timeout={DELETE_S}s") if waits else ("--wait=false",)
         try:
-            ended = self._run((*words, *wait), limit_s=DELETE_S + CALL_S if waits else CALL_S)
+            ended = self._run((*words, *wait), more_s=DELETE_S if waits else 0)
         except MissingError as error:
             return error.what
         said = ended.err.decode(errors="replace").strip()
@@ -133,10 +131,10 @@ class Kubectl:
             raise refusal(said, f"kubectl {' '.join(words)}")
         return ended.out
 
-    def _run(
-        self, words: tuple[str, ...], stdin: bytes = b"", limit_s: float = CALL_S
-    ) -> CommandEnd:
-        return run(Command(self.words(*words), stdin=stdin), Limits(limit_s, max_bytes=MOST_BYTES))
+    def _run(self, words: tuple[str, ...], stdin: bytes = b"", more_s: float = 0) -> CommandEnd:
+        return run(
+            Command(self.words(*words), stdin=stdin), Limits(CALL_S + more_s, max_bytes=MOST_BYTES)
+        )
 
 
 def find_kubectl(namespace: str | None) -> Kubectl:

@@ -1,0 +1,300 @@
+"""A real control plane of Kubernetes with the real MPI operator, and a stand-in for all kubelets.
+
+`make kubernetes` builds the programs from Go modules. Nodes are objects alone: pods on them get a
+state and an output here, as a plan tells. What the scheduler, the job controller, the garbage
+collector and the operator do is real.
+"""
+
+import contextlib
+import http.client
+import http.server
+import json
+import os
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROGRAMS = Path(__file__).resolve().parents[2] / ".venv/opt/kubernetes"
+NEEDED = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "mpi-operator")
+TOKEN = "a-token-of-this-test"
+MPIJOBS = "/apis/kubeflow.org/v2beta1/mpijobs"
+START_S = 240.0
+TERMINAL = ("Succeeded", "Failed")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How the launcher of a launch ends: its output, and its exit code (None: never)."""
+
+    text: str
+    exit_code: int | None
+
+
+Output = Callable[[Sequence[str], Mapping[str, str]], Ended]
+"""Of the nodes of a launch and their pods: how it ends."""
+
+
+class ControlPlane:
+    """A cluster of `nodes` with 8 GPUs each. `faults` by node: 'image', 'evicted'."""
+
+    def __init__(self, folder: Path, nodes: Sequence[str], output: Output) -> None:
+        self.folder, self.nodes, self.output = folder, nodes, output
+        self.faults: dict[str, str] = {}
+        self.port, self._etcd_port, self._peer_port, self._kubelet_port = _free_ports(4)
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._texts: dict[str, str] = {}
+        self._over = threading.Event()
+        self.kubeconfig = folder / "kubeconfig"
+
+    def call(self, method: str, path: str, body: Any = None, kind: str = "json") -> Any:
+        """A request to the API server; the object that it answers. Raises OSError."""
+        kinds = {"json": "application/json", "merge": "application/merge-patch+json"}
+        connection = http.client.HTTPSConnection(
+            "127.0.0.1", self.port, timeout=60, context=ssl._create_unverified_context()
+        )
+        with contextlib.closing(connection):
+            headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": kinds[kind]}
+            connection.request(method, path, json.dumps(body) if body else None, headers)
+            answer = connection.getresponse()
+            content = answer.read().decode()
+            if answer.status >= 300:
+                raise OSError(f"{method} {path}: {answer.status} {content[:500]}")
+            return json.loads(content) if content.startswith("{") else content
+
+    def start(self) -> None:
+        """Start all programs, and wait until nodes and MPIJobs are there."""
+        self._write_files()
+        self._serve_logs()
+        for name, options in self._programs():
+            log = (self.folder / f"{name}.log").open("wb")
+            argv = [str(PROGRAMS / name), *options]
+            self._processes.append(subprocess.Popen(argv, stdout=log, stderr=log))
+            if name == "kube-apiserver":
+                self._await(lambda: self.call("GET", "/readyz"))
+                crd = (PROGRAMS / "kubeflow.org_mpijobs.yaml").read_text()
+                self.kubectl("create", "-f", "-", stdin=crd)
+                for node in self.nodes:
+                    self._add_node(node)
+                self._await(lambda: self.objects(MPIJOBS))
+        threading.Thread(target=self._play_kubelets, daemon=True).start()
+
+    def stop(self) -> None:
+        """End all programs."""
+        self._over.set()
+        for process in reversed(self._processes):
+            process.send_signal(signal.SIGTERM)
+        for process in self._processes:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(5)
+            process.kill()
+
+    def kubectl(self, *words: str, stdin: str = "") -> str:
+        """What kubectl prints. Raises CalledProcessError."""
+        argv = ["kubectl", *words]
+        env = {**os.environ, "KUBECONFIG": str(self.kubeconfig)}
+        ran = subprocess.run(argv, input=stdin, env=env, capture_output=True, text=True, check=True)
+        return ran.stdout
+
+    def objects(self, path: str) -> list[dict[str, Any]]:
+        """The objects of a list of the API."""
+        return list(self.call("GET", path)["items"])
+
+    def _programs(self) -> Iterator[tuple[str, list[str]]]:
+        here, etcd = self.folder, f"http://127.0.0.1:{self._etcd_port}"
+        peer = f"http://127.0.0.1:{self._peer_port}"
+        yield (
+            "etcd",
+            [
+                *(f"--data-dir={here}/etcd", f"--listen-client-urls={etcd}"),
+                *(f"--advertise-client-urls={etcd}", f"--listen-peer-urls={peer}"),
+                *(f"--initial-advertise-peer-urls={peer}", f"--initial-cluster=default={peer}"),
+                "--unsafe-no-fsync",
+            ],
+        )
+        yield (
+            "kube-apiserver",
+            [
+                *(f"--etcd-servers={etcd}", f"--cert-dir={here}/certs"),
+                *("--bind-address=127.0.0.1", f"--secure-port={self.port}"),
+                *(f"--token-auth-file={here}/tokens.csv", "--authorization-mode=RBAC"),
+                "--service-account-issuer=https://cluster.invalid",
+                f"--service-account-key-file={here}/key.pem",
+                f"--service-account-signing-key-file={here}/key.pem",
+                "--disable-admission-plugins=ServiceAccount",
+                "--service-cluster-ip-range=10.0.0.0/24",
+                "--kubelet-preferred-address-types=InternalIP",
+            ],
+        )
+        yield (
+            "kube-controller-manager",
+            [
+                *(f"--kubeconfig={self.kubeconfig}", "--leader-elect=false", "--secure-port=0"),
+                "--controllers=job-controller,garbage-collector-controller,namespace-controller",
+            ],
+        )
+        yield (
+            "kube-scheduler",
+            [f"--kubeconfig={self.kubeconfig}", "--leader-elect=false", "--secure-port=0"],
+        )
+        more = ["--kube-api-qps=50", "--kube-api-burst=100", "--lock-namespace=default"]
+        yield "mpi-operator", [f"-kubeConfig={self.kubeconfig}", *more]
+
+    def _write_files(self) -> None:
+        self.folder.mkdir(parents=True)
+        (self.folder / "tokens.csv").write_text(f'{TOKEN},jane,1,"system:masters"\n')
+        key, certificate = self.folder / "key.pem", self.folder / "cert.pem"
+        made = ("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=kubelet")
+        where = ("-keyout", str(key), "-out", str(certificate))
+        subprocess.run([*made, *where], check=True, capture_output=True)
+        server = f"https://127.0.0.1:{self.port}"
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [
+                {"name": "c", "cluster": {"server": server, "insecure-skip-tls-verify": True}}
+            ],
+            "users": [{"name": "u", "user": {"token": TOKEN}}],
+            "contexts": [
+                {"name": "c", "context": {"cluster": "c", "user": "u", "namespace": "default"}}
+            ],
+            "current-context": "c",
+        }
+        self.kubeconfig.write_text(json.dumps(config))
+
+    def _await(self, probe: Callable[[], object]) -> None:
+        end = time.monotonic() + START_S
+        while True:
+            try:
+                probe()
+            except OSError:
+                if time.monotonic() > end or any(p.poll() is not None for p in self._processes):
+                    raise
+                time.sleep(0.5)
+            else:
+                return
+
+    def _add_node(self, name: str) -> None:
+        self.call(
+            "POST",
+            "/api/v1/nodes",
+            {"metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}}},
+        )
+        amounts = {"cpu": "96", "memory": "1Ti", "pods": "110", "nvidia.com/gpu": "8"}
+        status = {
+            "capacity": amounts,
+            "allocatable": amounts,
+            "conditions": [{"type": "Ready", "status": "True", "reason": "Ready"}],
+            "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": self._kubelet_port}},
+        }
+        self.call("PATCH", f"/api/v1/nodes/{name}/status", {"status": status}, "merge")
+
+    def _serve_logs(self) -> None:
+        """The port of all kubelets, where the API server asks for the output of a container."""
+        texts = self._texts
+
+        class Logs(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                pod = self.path.split("/")[3]
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(texts.get(pod, "").encode())
+
+            def log_message(self, *_: object) -> None:
+                """Nothing."""
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", self._kubelet_port), Logs)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.folder / "cert.pem", self.folder / "key.pem")
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+
+    def _play_kubelets(self) -> None:
+        while not self._over.is_set():
+            with contextlib.suppress(OSError, KeyError):
+                pods = self.objects("/api/v1/pods")
+                for pod in pods:
+                    self._step(pod, pods)
+            time.sleep(0.3)
+
+    def _step(self, pod: dict[str, Any], pods: Sequence[dict[str, Any]]) -> None:
+        """What the kubelet of its node does next with a pod."""
+        metadata, node = pod["metadata"], pod["spec"].get("nodeName")
+        path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}"
+        phase = pod["status"].get("phase")
+        if node is None:
+            return
+        if "deletionTimestamp" in metadata:
+            now = {"gracePeriodSeconds": 0}
+            self.call("DELETE", path, {"apiVersion": "v1", "kind": "DeleteOptions", **now})
+        elif phase == "Pending":
+            self._set(path, pod, *self._started(pod, node))
+        elif phase == "Running" and self.faults.get(node) == "evicted":
+            text = "The node was low on resource: memory."
+            self._set(path, pod, "Failed", None, reason="Evicted", message=text)
+        elif phase == "Running" and metadata["labels"]["weft-role"] == "launcher":
+            job = metadata["labels"]["weft-job"]
+            of = [
+                one["metadata"]["name"]
+                for one in pods
+                if one["metadata"]["labels"].get("weft-job") == job
+            ]
+            placed = {one["metadata"]["name"]: one["spec"].get("nodeName", "") for one in pods}
+            workers = {placed[name]: name for name in of if "-worker-" in name}
+            ended = self.output(sorted(workers), workers)
+            self._texts[metadata["name"]] = ended.text
+            if ended.exit_code is not None:
+                state = {"exitCode": ended.exit_code, "reason": "Completed"}
+                phase = "Failed" if ended.exit_code else "Succeeded"
+                self._set(path, pod, phase, {"terminated": state})
+
+    def _started(self, pod: dict[str, Any], node: str) -> tuple[str, dict[str, Any]]:
+        if self.faults.get(node) == "image":
+            message = "failed to pull and unpack image: 401 Unauthorized"
+            return "Pending", {"waiting": {"reason": "ErrImagePull", "message": message}}
+        return "Running", {"running": {"startedAt": time.strftime("%Y-%m-%dT%H:%M:%SZ")}}
+
+    def _set(self, path: str, pod: dict[str, Any], phase: str, state: Any, **more: str) -> None:
+        container = pod["spec"]["containers"][0]
+        ready = "True" if phase == "Running" else "False"
+        one = {
+            "name": container["name"],
+            "image": container["image"],
+            "imageID": "",
+            "restartCount": 0,
+            "ready": phase == "Running",
+            "state": state,
+        }
+        conditions = [*pod["status"].get("conditions", [])]
+        conditions = [c for c in conditions if c["type"] not in ("Ready", "ContainersReady")]
+        conditions += [{"type": kind, "status": ready} for kind in ("Ready", "ContainersReady")]
+        status = {"phase": phase, "conditions": conditions, **more}
+        status["containerStatuses"] = [one] if state else []
+        self.call("PATCH", f"{path}/status", {"status": status}, "merge")
+
+
+def _free_ports(n: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(n)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def need_control_plane() -> None:
+    """Skips where the programs are absent: `make kubernetes` builds them."""
+    missing = [name for name in NEEDED if not (PROGRAMS / name).is_file()]
+    if missing or shutil.which("kubectl") is None:
+        pytest.skip(f"no {', '.join(missing) or 'kubectl'} on this machine (make kubernetes)")
