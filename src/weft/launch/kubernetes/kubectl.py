@@ -52,7 +52,9 @@ _REFUSALS: tuple[tuple[str, str, str], ...] = (
 )
 """SOURCE: kubernetes/kubernetes 1.34, apimachinery/pkg/api/errors; messages of kubectl 1.32."""
 _LOG_LINE = re.compile(r"[IWEF]\d{4} ")
-_INVALID = re.compile(r"is invalid:|strict decoding error|unknown field|error validating|denied")
+_INVALID = re.compile(
+    r"is invalid:|strict decoding error|unknown field|error validating|denied the request"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +83,11 @@ class Kubectl:
         return self._items("get", "nodes")
 
     def warnings(self) -> dict[str, str]:
-        """By object the last warning about it. Raises MissingError."""
-        events = self._items("get", "events", "--field-selector", "type=Warning")
+        """By object the last warning about it; none where events cannot be read."""
+        try:
+            events = self._items("get", "events", "--field-selector", "type=Warning")
+        except (InputError, MissingError):
+            return {}
         events.sort(key=lambda one: str(one.get("lastTimestamp") or one.get("eventTime") or ""))
         return {
             str((one.get("involvedObject") or {}).get("name")): str(one.get("message", ""))

@@ -25,11 +25,17 @@ NODES_ANNOTATION = "weft-nodes"
 KEPT_S = 600
 """A finished job that weft could not delete is gone after this time."""
 HOSTFILE = "/etc/mpi/hostfile"
-WAIT_FOR_NAMES = (
+START_MPIRUN = (
     "while read -r host _; do n=0; until getent hosts $host >/dev/null || [ $n -ge 30 ];"
-    f' do n=$((n+1)); sleep 1; done; done < {HOSTFILE}; exec "$@"'
+    f" do n=$((n+1)); sleep 1; done; done < {HOSTFILE};"
+    " path=$(command -v mpirun) || { echo no mpirun in the image >&2; exit 127; };"
+    ' exec "$path" "$@"'
 )
-"""The names of workers reach the cluster's DNS some seconds after their pods are ready."""
+"""The names of workers reach the cluster's DNS some seconds after their pods are ready. Called by
+its whole path, mpirun also finds its own programs on the workers.
+
+SOURCE: Open MPI 4.1, mpirun(1), --prefix.
+"""
 SSH_OPTIONS = (
     "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
     " -o ConnectionAttempts=10"
@@ -116,7 +122,7 @@ def mpi_job(site: PodSite, launch: PodLaunch) -> dict[str, Any]:
         _set_pod(replicas[role]["template"], site, launch, role, labels)
     launcher = _container(replicas[LAUNCHER])
     launcher.pop("args", None)
-    launcher["command"] = ["/bin/sh", "-c", WAIT_FOR_NAMES, "weft", *_mpirun(launcher, launch)]
+    launcher["command"] = ["/bin/sh", "-c", START_MPIRUN, *_mpirun(launcher, launch)]
     resources = _container(replicas[WORKER]).setdefault("resources", {})
     for kind in ("limits", "requests"):
         resources[kind] = {**(resources.get(kind) or {}), site.gpu: launch.n_gpus}

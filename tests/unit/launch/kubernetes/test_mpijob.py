@@ -1,6 +1,9 @@
 """The MPIJob of a launch: what the site's own manifest keeps, and what a launch needs."""
 
+import os
 import re
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -164,3 +167,20 @@ def test_what_is_no_mpijob_is_refused(document: Any, words: str) -> None:
     with pytest.raises(InputError, match=words) as error:
         refuse_template(document, "site.yaml")
     assert error.value.where == "site.yaml"
+
+
+def test_the_launcher_waits_for_names_and_calls_mpirun_by_its_whole_path(tmp_path: Path) -> None:
+    (tmp_path / "hostfile").write_text("one.svc slots=8\ntwo.svc slots=8\n")
+    for name, script in (
+        ("mpirun", 'echo "$0" "$@"'),
+        # The second name is there at the second look.
+        ("getent", f'echo "$2" >>{tmp_path}/asked; [ $(grep -c two {tmp_path}/asked) != 1 ]'),
+    ):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    command = container_of(mpi_job(site_of(), PAIR), "Launcher")["command"]
+    words = [word.replace("/etc/mpi/hostfile", f"{tmp_path}/hostfile") for word in command]
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    ran = subprocess.run(words, env={"PATH": path}, capture_output=True, text=True, check=True)
+    assert ran.stdout.startswith(f"{tmp_path}/mpirun --allow-run-as-root --hostfile")
+    assert (tmp_path / "asked").read_text().split() == ["one.svc", "two.svc", "two.svc"]
