@@ -158,9 +158,9 @@ def _set_pod(
     pod["affinity"] = {"nodeAffinity": {required: {"nodeSelectorTerms": terms}}}
     if role == WORKER:
         workers = {name: own[name] for name in (JOB_LABEL, ROLE_LABEL)}
-        apart = {"labelSelector": {"matchLabels": workers}}
-        apart |= {"topologyKey": "kubernetes.io/hostname"}
-        pod["affinity"]["podAntiAffinity"] = {required: [apart]}
+        apart = {"matchLabels": workers}
+        spread = {"labelSelector": apart, "topologyKey": "kubernetes.io/hostname"}
+        pod["affinity"]["podAntiAffinity"] = {required: [spread]}
     # The nodes are chosen by name, so taints of GPU nodes and of cordoned ones keep nobody out.
     pod["tolerations"] = [
         *(pod.get("tolerations") or ()),

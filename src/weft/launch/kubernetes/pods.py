@@ -111,6 +111,10 @@ def _problems(pod: Pod, left: Sequence[str]) -> Iterator[PodProblem]:
             node,
             is_final=True,
         )
+    elif status.get("phase") == "Failed" and status.get("reason"):
+        # Such as UnexpectedAdmissionError: the device plugin gave the kubelet no GPU.
+        text = f"its pod on {where} failed: {status['reason']}: {_cut(status.get('message'))}"
+        yield PodProblem("refused", text, f"'kubectl describe node {where}'", node, is_final=True)
     scheduled = conditions.get("PodScheduled") or {}
     if scheduled.get("status") == "False":
         yield _unscheduled(_cut(scheduled.get("message")), where, node)

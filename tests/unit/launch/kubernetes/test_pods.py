@@ -86,6 +86,14 @@ def test_a_preempted_pod_is_an_evicted_one() -> None:
     assert "preempting to accommodate a higher priority pod" in problem.text
 
 
+def test_a_pod_that_its_kubelet_refuses_is_told_at_once() -> None:
+    status = {"phase": "Failed", "reason": "UnexpectedAdmissionError", "message": "no device"}
+    problem = launch_pods([pod("worker", 0, status, NODES[0])], NODES).problem
+    assert problem is not None
+    assert problem.is_final
+    assert problem.text == "its pod on a.example failed: UnexpectedAdmissionError: no device"
+
+
 def test_only_ready_nodes_that_are_not_cordoned_offer_gpus() -> None:
     def node(name: str, gpus: str, ready: str = "True", **spec: Any) -> dict[str, Any]:
         conditions = [{"type": "Ready", "status": ready}]
