@@ -24,7 +24,8 @@ from typing import Any
 
 import pytest
 
-PROGRAMS = Path(__file__).resolve().parents[2] / ".venv/opt/kubernetes"
+BUILT = Path(__file__).resolve().parents[2] / ".venv/opt/kubernetes"
+PROGRAMS = Path(os.environ.get("WEFT_KUBERNETES", BUILT))
 NEEDED = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "mpi-operator")
 TOKEN = "a-token-of-this-test"
 MPIJOBS = "/apis/kubeflow.org/v2beta1/mpijobs"
@@ -293,8 +294,16 @@ def _free_ports(n: int) -> list[int]:
     return ports
 
 
+def need_programs(*names: str) -> Path:
+    """The first of these programs. Skips where one is absent: `make` builds them."""
+    missing = [name for name in names if not (PROGRAMS / name).is_file()]
+    if missing:
+        pytest.skip(f"no {', '.join(missing)} on this machine (make kubernetes)")
+    return PROGRAMS / names[0]
+
+
 def need_control_plane() -> None:
-    """Skips where the programs are absent: `make kubernetes` builds them."""
-    missing = [name for name in NEEDED if not (PROGRAMS / name).is_file()]
-    if missing or shutil.which("kubectl") is None:
-        pytest.skip(f"no {', '.join(missing) or 'kubectl'} on this machine (make kubernetes)")
+    """Skips where the programs of a control plane or kubectl are absent."""
+    need_programs(*NEEDED)
+    if shutil.which("kubectl") is None:
+        pytest.skip("no kubectl on this machine")
