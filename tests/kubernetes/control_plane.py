@@ -1,8 +1,8 @@
-"""A real control plane of Kubernetes with the real MPI operator, and a stand-in for all kubelets.
+"""A real API server of Kubernetes with the MPI operator's CRD, and a stand-in for the operator, the
+scheduler, the garbage collector and all kubelets.
 
 `make kubernetes` builds the programs from Go modules. Nodes are objects alone: pods on them get a
-state and an output here, as a plan tells. What the scheduler, the job controller, the garbage
-collector and the operator do is real.
+state and an output here, as a plan tells. The API server checks every object and every right.
 """
 
 import contextlib
@@ -26,11 +26,10 @@ import pytest
 
 BUILT = Path(__file__).resolve().parents[2] / ".venv/opt/kubernetes"
 PROGRAMS = Path(os.environ.get("WEFT_KUBERNETES", BUILT))
-NEEDED = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "mpi-operator")
+NEEDED = ("etcd", "kube-apiserver", "kubeflow.org_mpijobs.yaml")
 TOKEN = "a-token-of-this-test"
 MPIJOBS = "/apis/kubeflow.org/v2beta1/mpijobs"
 START_S = 240.0
-TERMINAL = ("Succeeded", "Failed")
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ Output = Callable[[Sequence[str], Mapping[str, str]], Ended]
 
 
 class ControlPlane:
-    """A cluster of `nodes` with 8 GPUs each. `faults` by node: 'image', 'evicted'."""
+    """A cluster of `nodes` with 8 GPUs each. `faults` by node: 'image', 'evicted', 'gpus'."""
 
     def __init__(self, folder: Path, nodes: Sequence[str], output: Output) -> None:
         self.folder, self.nodes, self.output = folder, nodes, output
@@ -87,7 +86,7 @@ class ControlPlane:
                 for node in self.nodes:
                     self._add_node(node)
                 self._await(lambda: self.objects(MPIJOBS))
-        threading.Thread(target=self._play_kubelets, daemon=True).start()
+        threading.Thread(target=self._play, daemon=True).start()
 
     def stop(self) -> None:
         """End all programs."""
@@ -136,19 +135,6 @@ class ControlPlane:
                 "--kubelet-preferred-address-types=InternalIP",
             ],
         )
-        yield (
-            "kube-controller-manager",
-            [
-                *(f"--kubeconfig={self.kubeconfig}", "--leader-elect=false", "--secure-port=0"),
-                "--controllers=job-controller,garbage-collector-controller,namespace-controller",
-            ],
-        )
-        yield (
-            "kube-scheduler",
-            [f"--kubeconfig={self.kubeconfig}", "--leader-elect=false", "--secure-port=0"],
-        )
-        more = ["--kube-api-qps=50", "--kube-api-burst=100", "--lock-namespace=default"]
-        yield "mpi-operator", [f"-kubeConfig={self.kubeconfig}", *more]
 
     def _write_files(self) -> None:
         self.folder.mkdir(parents=True)
@@ -220,44 +206,78 @@ class ControlPlane:
         server.socket = context.wrap_socket(server.socket, server_side=True)
         threading.Thread(target=server.serve_forever, daemon=True).start()
 
-    def _play_kubelets(self) -> None:
+    def _play(self) -> None:
         while not self._over.is_set():
             with contextlib.suppress(OSError, KeyError):
-                pods = self.objects("/api/v1/pods")
-                for pod in pods:
-                    self._step(pod, pods)
-            time.sleep(0.3)
+                jobs = {one["metadata"]["name"]: one for one in self.objects(MPIJOBS)}
+                pods: dict[str, list[dict[str, Any]]] = {name: [] for name in jobs}
+                for pod in self.objects("/api/v1/pods?labelSelector=weft-check"):
+                    pods.setdefault(pod["metadata"]["labels"]["weft-job"], []).append(pod)
+                for name, of in pods.items():
+                    self._step(jobs.get(name), of)
+            time.sleep(0.2)
 
-    def _step(self, pod: dict[str, Any], pods: Sequence[dict[str, Any]]) -> None:
-        """What the kubelet of its node does next with a pod."""
-        metadata, node = pod["metadata"], pod["spec"].get("nodeName")
-        path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}"
-        phase = pod["status"].get("phase")
-        if node is None:
+    def _step(self, job: dict[str, Any] | None, pods: Sequence[dict[str, Any]]) -> None:
+        """What the operator and the kubelets do next with a job (None: it is gone)."""
+        if job is None or "deletionTimestamp" in job["metadata"]:
+            now = {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0}
+            for pod in pods:
+                self.call("DELETE", _path(pod), now)
+            if job is not None and not pods:
+                # So does the garbage collector after a foreground deletion.
+                self.call("PATCH", _path(job), {"metadata": {"finalizers": None}}, "merge")
             return
-        if "deletionTimestamp" in metadata:
-            now = {"gracePeriodSeconds": 0}
-            self.call("DELETE", path, {"apiVersion": "v1", "kind": "DeleteOptions", **now})
-        elif phase == "Pending":
-            self._set(path, pod, *self._started(pod, node))
-        elif phase == "Running" and self.faults.get(node) == "evicted":
+        workers = {
+            one["metadata"]["name"]: one for one in pods if "-worker-" in one["metadata"]["name"]
+        }
+        nodes = job["metadata"]["annotations"]["weft-nodes"].split(",")
+        for number, node in enumerate(nodes):
+            if f"{job['metadata']['name']}-worker-{number}" not in workers:
+                self._create(job, "Worker", f"worker-{number}", node)
+        running = [one for one in workers.values() if one["status"].get("phase") == "Running"]
+        launcher = f"{job['metadata']['name']}-launcher-x7k2p"
+        names = {one["metadata"]["name"] for one in pods}
+        if len(running) == len(nodes) and launcher not in names:
+            self._create(job, "Launcher", "launcher-x7k2p", nodes[0])
+        for pod in pods:
+            self._run(pod, dict(zip(nodes, sorted(workers), strict=False)))
+
+    def _create(self, job: dict[str, Any], role: str, ending: str, node: str) -> None:
+        """A pod of the operator's, on its node unless that has no GPU left."""
+        metadata = job["metadata"]
+        template = job["spec"]["mpiReplicaSpecs"][role]["template"]
+        owner = {"apiVersion": job["apiVersion"], "kind": job["kind"], "name": metadata["name"]}
+        owner |= {"uid": metadata["uid"], "controller": True, "blockOwnerDeletion": True}
+        named = {"name": f"{metadata['name']}-{ending}", "ownerReferences": [owner]}
+        is_full = self.faults.get(node) == "gpus"
+        spec = {**template["spec"], "restartPolicy": "Never", "hostname": named["name"]}
+        body = {"metadata": {**template["metadata"], **named}}
+        body["spec"] = spec if is_full else {**spec, "nodeName": node}
+        pod = self.call("POST", f"/api/v1/namespaces/{metadata['namespace']}/pods", body)
+        if is_full:
+            text = "0/6 nodes are available: 1 Insufficient nvidia.com/gpu. preemption: none."
+            condition = {"type": "PodScheduled", "status": "False", "message": text}
+            status = {"conditions": [{**condition, "reason": "Unschedulable"}]}
+            self.call("PATCH", f"{_path(pod)}/status", {"status": status}, "merge")
+
+    def _run(self, pod: dict[str, Any], worker_of: Mapping[str, str]) -> None:
+        """What the kubelet of its node does next with a pod."""
+        node, phase = pod["spec"].get("nodeName"), pod["status"].get("phase")
+        name = pod["metadata"]["name"]
+        if node is None or phase in ("Succeeded", "Failed"):
+            return
+        if phase == "Pending":
+            self._set(pod, *self._started(pod, node))
+        elif self.faults.get(node) == "evicted":
             text = "The node was low on resource: memory."
-            self._set(path, pod, "Failed", None, reason="Evicted", message=text)
-        elif phase == "Running" and metadata["labels"]["weft-role"] == "launcher":
-            job = metadata["labels"]["weft-job"]
-            of = [
-                one["metadata"]["name"]
-                for one in pods
-                if one["metadata"]["labels"].get("weft-job") == job
-            ]
-            placed = {one["metadata"]["name"]: one["spec"].get("nodeName", "") for one in pods}
-            workers = {placed[name]: name for name in of if "-worker-" in name}
-            ended = self.output(sorted(workers), workers)
-            self._texts[metadata["name"]] = ended.text
+            self._set(pod, "Failed", None, reason="Evicted", message=text)
+        elif "-launcher-" in name:
+            ended = self.output(sorted(worker_of), worker_of)
+            self._texts[name] = ended.text
             if ended.exit_code is not None:
                 state = {"exitCode": ended.exit_code, "reason": "Completed"}
-                phase = "Failed" if ended.exit_code else "Succeeded"
-                self._set(path, pod, phase, {"terminated": state})
+                over = "Failed" if ended.exit_code else "Succeeded"
+                self._set(pod, over, {"terminated": state})
 
     def _started(self, pod: dict[str, Any], node: str) -> tuple[str, dict[str, Any]]:
         if self.faults.get(node) == "image":
@@ -265,7 +285,7 @@ class ControlPlane:
             return "Pending", {"waiting": {"reason": "ErrImagePull", "message": message}}
         return "Running", {"running": {"startedAt": time.strftime("%Y-%m-%dT%H:%M:%SZ")}}
 
-    def _set(self, path: str, pod: dict[str, Any], phase: str, state: Any, **more: str) -> None:
+    def _set(self, pod: dict[str, Any], phase: str, state: Any, **more: str) -> None:
         container = pod["spec"]["containers"][0]
         ready = "True" if phase == "Running" else "False"
         one = {
@@ -281,7 +301,16 @@ class ControlPlane:
         conditions += [{"type": kind, "status": ready} for kind in ("Ready", "ContainersReady")]
         status = {"phase": phase, "conditions": conditions, **more}
         status["containerStatuses"] = [one] if state else []
-        self.call("PATCH", f"{path}/status", {"status": status}, "merge")
+        self.call("PATCH", f"{_path(pod)}/status", {"status": status}, "merge")
+
+
+def _path(of: Mapping[str, Any]) -> str:
+    """Where a pod or a job is in the API."""
+    metadata = of["metadata"]
+    root, kind = ("/api/v1", "pods")
+    if "worker" not in metadata["name"] and "launcher" not in metadata["name"]:
+        root, kind = (MPIJOBS.rpartition("/")[0], "mpijobs")
+    return f"{root}/namespaces/{metadata['namespace']}/{kind}/{metadata['name']}"
 
 
 def _free_ports(n: int) -> list[int]:

@@ -1,5 +1,5 @@
-"""`weft check --launcher kubernetes` against a real API server, scheduler, job controller, garbage
-collector and MPI operator; only the kubelets and nccl-tests are played."""
+"""`weft check --launcher kubernetes` against a real API server, with the CRD of the MPI operator;
+pods, their nodes and nccl-tests are played (tests/kubernetes/control_plane.py)."""
 
 import json
 import os
@@ -21,10 +21,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 Capture = pytest.CaptureFixture[str]
 NODES = tuple(f"gpu-{i}" for i in range(1, 7))
 THIRD = NODES[2]
-LEFT = (
-    "/apis/kubeflow.org/v2beta1/mpijobs",
-    *("/api/v1/pods", "/apis/batch/v1/jobs", "/api/v1/configmaps", "/api/v1/secrets"),
-)
+LEFT = ("/apis/kubeflow.org/v2beta1/mpijobs", "/api/v1/pods")
 
 
 class Played:
@@ -117,6 +114,7 @@ def test_a_slow_node_is_named(cluster: ControlPlane, tmp_path: Path, capsys: Cap
     ("fault", "clause"),
     [
         ("image", "image site/nccl-tests:1 cannot be pulled on gpu-3: ErrImagePull: failed"),
+        ("gpus", "no pod fits on gpu-3: 0/6 nodes are available: 1 Insufficient nvidia.com/gpu"),
         ("evicted", "its pod on gpu-3 was evicted: The node was low on resource: memory."),
     ],
 )
@@ -127,25 +125,6 @@ def test_a_node_whose_pods_do_not_run_is_not_accused(
     assert check(tmp_path) == 5
     out = capsys.readouterr().out
     assert f"node {THIRD} was not measured: {clause}" in out, out
-
-
-def test_gpus_that_another_pod_holds_are_told(
-    cluster: ControlPlane, tmp_path: Path, capsys: Capture
-) -> None:
-    pods = "/api/v1/namespaces/default/pods"
-    resources = {"limits": {"nvidia.com/gpu": 1}, "requests": {"nvidia.com/gpu": 1}}
-    holder = {"name": "c", "image": "other", "resources": resources}
-    spec = {"nodeName": THIRD, "containers": [holder]}
-    cluster.call(
-        "POST", pods, {"metadata": {"name": "other", "labels": {"weft-role": ""}}, "spec": spec}
-    )
-    try:
-        assert check(tmp_path) == 5
-    finally:
-        cluster.call("DELETE", f"{pods}/other")
-    out = capsys.readouterr().out
-    assert f"no pod fits on {THIRD}: " in out, out
-    assert "Insufficient nvidia.com/gpu" in out
 
 
 def test_a_user_who_may_not_create_jobs_is_told(
