@@ -114,7 +114,7 @@ $(VENV)/opt/nccl-%/.complete: requirements/nccl-%.lock $(STAMP)
 	@touch $@
 
 KUBERNETES := $(CURDIR)/$(VENV)/opt/kubernetes
-GO_BUILD := cd requirements/kubernetes && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(KUBERNETES)
+GO_BUILD := cd requirements/kubernetes && CGO_ENABLED=0 go build -buildvcs=false -trimpath -ldflags '-s -w' -o $(KUBERNETES)
 kubernetes: $(KUBERNETES)/mpijob $(KUBERNETES)/.complete ## an API server of Kubernetes, of Go modules (half an hour), for the slow tests
 
 # The operator's own reader of manifests is built in two minutes.
