@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benches.page import print_tables
 
-from benches import dct, flow_error, in_network, nv_switches, slingshot, steady_state
+from benches import dct, flow_error, gpu_rails, in_network, nv_switches, slingshot, steady_state
 from weft.bench.model import Launch, Sample, Trial
 from weft.bench.twin.backend import TwinBackend, simulate
 from weft.bench.twin.scenario import scenario
@@ -325,6 +325,7 @@ PARTS: dict[str, Callable[[], Iterable[str]]] = {
     "single figures": single_lines,
     "in-network": in_network.lines,
     "NVLS": nv_switches.slices_lines,
+    "rails": gpu_rails.rails_lines,
     "steady state": steady_state.lines,
     "DCT": dct.lines,
     "flows": flow_error.lines,

@@ -38,12 +38,12 @@ def fidelity() -> ModuleType:
 
 
 PARTS = (
-    *("single figures", "in-network", "NVLS", "steady state", "DCT", "flows"),
+    *("single figures", "in-network", "NVLS", "rails", "steady state", "DCT", "flows"),
     *("permutations", "Slingshot", "published tables", "assumed figures"),
 )
 
 
-SIMULATED_LONG = {"in-network", "steady state", "permutations", "Slingshot"}
+SIMULATED_LONG = {"in-network", "rails", "steady state", "permutations", "Slingshot"}
 NUMBERS = [
     pytest.param(number, id=part, marks=[pytest.mark.slow] * (part in SIMULATED_LONG))
     for number, part in enumerate(PARTS)

@@ -22,7 +22,7 @@ TWIN_OPTIONS = (
     *("adaptive_routing", "congestion_control", "routing"),
     *("algorithm", "between", "leaders", "fallback", "segment_bytes", "in_network", "node"),
     *("host_noise", "service_level", "mpi_choice", "oversubscription"),
-    *("gpu_network", "nccl_version", "rails"),
+    *("gpu_network", "nccl_version", "rails", "matchings"),
 )
 """Options that only a simulated fabric has (weft.bench.twin.scenario)."""
 WAYS_TO_LAUNCH = {

@@ -2,7 +2,9 @@
 
 use crate::document::{Queueing, SteadyStateDocument};
 use crate::error::SimError;
+use crate::model::in_network::forest::InNetwork;
 use crate::model::scenario::ValidScenario;
+use weft_traffic::{Growth, Phase};
 
 /// Fewest moves that may show a pace: four windows of four.
 const LEAST_MOVES: u32 = 16;
@@ -60,9 +62,17 @@ impl ValidScenario {
         .find_map(|(holds, why)| holds.then_some(why))
     }
 
-    /// Bytes that the buffers on a longest path hold: a message must outgrow them before its time
-    /// is a line in its size.
-    pub(crate) fn depth_bytes(&self) -> u64 {
+    /// Bytes of a message, or of a GPU's slice, that fill its path: it must outgrow them before its
+    /// time is a line in its size. They are what the buffers on a longest path hold; of a slice
+    /// four times what may be under way, since its tree passes segments on after one another.
+    pub(crate) fn depth_bytes(&self, phase: &Phase, growth: &Growth) -> u64 {
+        let switches = self.in_network.as_ref().filter(|_| phase.offload().is_some());
+        let n_slices = (growth.unit_bytes / growth.grain_bytes.max(1)).max(1);
+        let under_way = |network: &InNetwork| 4 * network.model.nvls_bytes_under_way() / n_slices;
+        self.buffered_bytes().max(switches.map_or(0, under_way))
+    }
+
+    fn buffered_bytes(&self) -> u64 {
         if self.switch.model == Queueing::Infinite {
             return 0;
         }

@@ -100,7 +100,7 @@ impl Survey {
             let (least, _) = growth.message_bytes(survey.bytes_of(units));
             of_size(least) == of_most
         };
-        let depth = scenario.depth_bytes().div_ceil(growth.grain_bytes);
+        let depth = scenario.depth_bytes(phase, &growth).div_ceil(growth.grain_bytes);
         let least = if growth.adds_moves() { 2 * rule.least_moves } else { LEAST_UNITS };
         let mut first = depth.div_ceil(2).max(least);
         while first < n_units && !regimes(first) {

@@ -66,12 +66,12 @@ TABLE_KEYS = ("lfts", "lanes", "routing")
 
 
 class TwinBackend:
-    """Measures on a simulated fabric of `n_nodes` nodes of a platform, or on a `fabric` document of
-    its own (then `n_nodes` counts nothing); `cabled` as the platform's machine is known to be: by
-    rails, where adapters of one number share leaves. `fidelity` is "packet", "flow" or "auto"; what its
-    results cannot show is in the evidence of every sample. `detours`: tables around dead cables;
-    `fabric_document` has those of before. With `extrapolate`, a share, what
-    repeats itself alike within it is simulated in part; samples say how far they may be off.
+    """Measures on a simulated fabric of `n_nodes` nodes of a platform, `cabled` as its machine is
+    known to be, or on a `fabric` document of its own (then both count nothing). `fidelity` is
+    "packet", "flow" or "auto"; what its results cannot show is in the evidence of every sample.
+    `detours`: tables around dead cables; `fabric_document` has those of before. With `extrapolate`,
+    a share, what repeats itself alike within it is simulated in part; samples say how far they may
+    be off.
 
     Same seed, same samples: each launch derives its own seed from (seed, trial, repeat). Raises
     InputError where the platform has no fabric or a fault is nowhere in it, MissingError where the
@@ -110,8 +110,7 @@ class TwinBackend:
         self.faults = tuple(faults)
         self.lost_hosts: Mapping[str, SshFailure] = {}
         self.seed = seed
-        spec = fabric_spec(platform, n_nodes, cabled=cabled) if fabric is None else fabric
-        self._fabric_spec = spec
+        self._fabric_spec = fabric or fabric_spec(platform, n_nodes, cabled=cabled)
         self._detours = detours
         self._run_dir: Path | None = None
         self._folder: HeldFolder | None = None

@@ -14,7 +14,8 @@ from weft.bench.metrics import Metrics, TimeSeries, metrics_of, pair_metrics
 from weft.bench.model import Launch, Pair, Sample, Trial
 from weft.bench.phase import phases_of
 from weft.bench.replay import is_replay
-from weft.bench.twin.scenario import pair_size, rounds_of, window_of
+from weft.bench.twin.rounds import rounds_of
+from weft.bench.twin.scenario import pair_size, window_of
 from weft.bench.twin.training_step import TrainingStep
 from weft.catalog.benchmark import Benchmark
 from weft.catalog.machine.fit_report import Fit

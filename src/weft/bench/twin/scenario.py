@@ -12,11 +12,13 @@ from weft.bench.twin.congestion_control import OFF, congestion_control
 from weft.bench.twin.fault import Fault
 from weft.bench.twin.gpu.network import by_sockets, gpu_network, inside_of_node, nccl_jobs
 from weft.bench.twin.gpu.rails import (
+    JOINED_PACKETS,
     RankJob,
     alltoall_job,
     message_costs,
     reducing_switches,
 )
+from weft.bench.twin.rounds import count_of, rounds_of
 from weft.bench.twin.routing import routes_adaptively, routing
 from weft.bench.twin.tenants import RINGS, highest_level
 from weft.bench.twin.training_step import is_training, training_step
@@ -67,11 +69,14 @@ def scenario(
     if network is not None:
         own["node"] = inside_of_node(platform, trial, network)
     costs = _host(host) | _noise(platform, trial)
+    packet_bytes = platform.packets.mtu.whole
     if network is not None and network.by_rails:
         costs |= message_costs()
+        is_part = network.one_rail and len(trial.nodes) > 1
+        packet_bytes *= JOINED_PACKETS if is_part else 1
         if fidelity == "packet":
-            slices = 1 if network.one_rail and len(trial.nodes) > 1 else trial.tasks_per_node
-            own["in_network"] = reducing_switches(platform, slices)
+            share = 1 / trial.tasks_per_node if is_part else 1.0
+            own["in_network"] = reducing_switches(packet_bytes, share)
     if network is not None and network.sockets:
         costs["regimes"] = by_sockets(costs["regimes"], links.host.rate.value)
     law = congestion_control(platform, trial, fidelity)
@@ -83,7 +88,7 @@ def scenario(
         "fabric": fabric,
         "routing": routing(platform, fabric, trial, fidelity),
         "packets": {
-            "mtu_bytes": platform.packets.mtu.whole,
+            "mtu_bytes": packet_bytes,
             "headers": HEADERS[platform.packets.headers],
         },
         "switch": {
@@ -184,7 +189,7 @@ def work(
         step: Document = {"benchmark": RINGS.get(benchmark.name, benchmark.name)}
         step |= {"size_bytes": size, **counts}
         if "window" in benchmark.options:
-            step["window"] = _count(options, "window", least=1)
+            step["window"] = count_of(options, "window", least=1)
         elif benchmark.kind == "collective":
             step |= _algorithm(platform, trial, options, size)
         if "skew" in options:
@@ -222,8 +227,8 @@ def channel_work(platform: Platform, benchmark: Benchmark, trial: Trial) -> list
 def _on_rings(benchmark: Benchmark, options: Mapping[str, Any], step: Document) -> list[Document]:
     """A step for each ring, in the orders the live kernel draws: ring k is that of seed + k."""
     most = benchmark.twin.get("rings", 1)
-    n_rings = min(_count(options, "rings", least=1), step["iterations"], most)
-    seed = _count(options, "seed", least=0)
+    n_rings = min(count_of(options, "rings", least=1), step["iterations"], most)
+    seed = count_of(options, "seed", least=0)
     share = step["iterations"] // n_rings
     return [{**step, "iterations": share, "shuffle": seed + ring} for ring in range(n_rings)]
 
@@ -235,7 +240,7 @@ def _algorithm(platform: Platform, trial: Trial, options: Mapping[str, Any], siz
         _refuse_beside_algorithm(trial)
         asked = ("algorithm", "between", "fallback", "segment_bytes")
         found = {key: options[key] for key in asked if key in options}
-        return found | _groups(_count({"leaders": 1, **options}, "leaders", least=1), tasks)
+        return found | _groups(count_of({"leaders": 1, **options}, "leaders", least=1), tasks)
     if asks_for_switches(trial) and _in_network(platform).reduces(trial.benchmark, size):
         return {"algorithm": "sharp"}
     if "mpi_choice" in trial.options:
@@ -284,19 +289,6 @@ def _groups(n_leaders: int, tasks_per_node: int) -> Document:
     return {"tasks_per_node": tasks_per_node // n_leaders}
 
 
-def rounds_of(trial: Trial) -> list[list[tuple[int, int]]]:
-    """The trial's `rounds` option, or all pairs: round r pairs rank i with r - i modulo n."""
-    given = trial.options.get("rounds")
-    if given is not None:
-        return _rounds(given)
-    n_ranks = trial.n_ranks
-    rounds = [
-        [(a, (r - a) % n_ranks) for a in range(n_ranks) if a < (r - a) % n_ranks]
-        for r in range(n_ranks)
-    ]
-    return [pairs for pairs in rounds if pairs]
-
-
 def window_of(benchmark: Benchmark, trial: Trial) -> int:
     """Messages of one window; one where the benchmark has none."""
     return int({**benchmark.options, **trial.options}.get("window", 1))
@@ -308,28 +300,9 @@ def _counts(benchmark: Benchmark, options: Mapping[str, Any]) -> Document:
     counts = {}
     for key, least in (("iterations", 1), ("warmup", 0)):
         most = benchmark.twin.get(key, least)
-        asked = _count({key: most, **options}, key, least=least)
+        asked = count_of({key: most, **options}, key, least=least)
         counts[key] = asked if AGGRESSORS in options else min(asked, most)
     return counts
-
-
-def _count(options: Mapping[str, Any], key: str, *, least: int) -> int:
-    value = options[key]
-    if not isinstance(value, int) or value < least:
-        raise InputError(
-            f"option '{key}' is {value!r}", expected=f"a whole number of {least} or more"
-        )
-    return value
-
-
-def _rounds(given: Any) -> list[list[tuple[int, int]]]:
-    try:
-        return [[(int(a), int(b)) for a, b in pairs] for pairs in given]
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            "option 'rounds' is not a list of rounds of pairs",
-            expected="[[[0, 1], [2, 3]], [[0, 2], [1, 3]]]: rounds of pairs of ranks",
-        ) from error
 
 
 def left_to_chance(platform: Platform, faults: Sequence[Fault], trial: Trial) -> bool:
@@ -350,7 +323,7 @@ def _pair_steps(trial: Trial, options: Mapping[str, Any], counts: Document) -> l
     for phase in phases_of(options):
         step = {**common, "size_bytes": pair_size(trial, is_small=phase.is_small)}
         if not phase.is_small:
-            step["window"] = _count(options, "window", least=1)
+            step["window"] = count_of(options, "window", least=1)
         steps.extend({**step, "kind": kind} for kind in phase.kinds)
     return steps
 

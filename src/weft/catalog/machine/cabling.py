@@ -51,7 +51,8 @@ class Rails(Document):
     """Adapters cabled by rails: those of one number, of every node of a unit, share a leaf.
 
     `basis` says in words why this is taken to be so; `hca_name` has `{rail}` where the number
-    stands. The twin cables all adapters of a node to its leaf; `weft fabric generate` builds rails.
+    stands. The twin cables all adapters of a node to its leaf, unless a study says `twin_cabled`;
+    `weft fabric generate` builds rails.
     """
 
     basis: Text

@@ -7,7 +7,8 @@ import pytest
 
 from weft.bench.model import Trial
 from weft.bench.twin.fault import parse_fault
-from weft.bench.twin.scenario import rounds_of, scenario, work
+from weft.bench.twin.rounds import rounds_of
+from weft.bench.twin.scenario import scenario, work
 from weft.catalog.load import benchmark, platform
 from weft.catalog.machine.platform import HOST_COSTS
 from weft.core.errors import InputError

@@ -162,6 +162,12 @@ impl Model {
         self.operations.outstanding.max(sat).max(nvls)
     }
 
+    /// Bytes of a GPU under way between it and NvSwitches.
+    pub(crate) fn nvls_bytes_under_way(&self) -> u64 {
+        let cut = self.nvls.map_or(self.operations, |nvls| nvls.cut);
+        u64::from(cut.payload_bytes) * u64::from(cut.outstanding)
+    }
+
     /// Operations of a tree under way that are not streamed.
     pub(crate) fn n_operations(&self) -> u32 {
         self.operations.outstanding

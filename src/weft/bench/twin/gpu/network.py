@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from weft.bench.model import Trial
-from weft.bench.twin.independent_rounds import ROW_COLUMNS
 from weft.bench.twin.gpu.nccl_tree import tree_schedule
 from weft.bench.twin.gpu.rails import RankJob, inside_of_switched_node, rail_jobs
+from weft.bench.twin.independent_rounds import ROW_COLUMNS
 from weft.catalog.libraries.nccl import (
     ALGORITHMS,
     PAYLOAD_SHARES,
@@ -144,9 +144,7 @@ def by_sockets(regimes: list[Document], line_gbps: float) -> list[Document]:
     return [{**regime, **stream} for regime in regimes]
 
 
-def nccl_jobs(
-    platform: Platform, trial: Trial, network: GpuNetwork, size: int
-) -> list[RankJob]:
+def nccl_jobs(platform: Platform, trial: Trial, network: GpuNetwork, size: int) -> list[RankJob]:
     """The jobs of an allreduce by the algorithm and protocol that NCCL takes: those of all
     adapters by rails, else of the two channels of one. Raises InputError."""
     if network.by_rails:

@@ -34,8 +34,10 @@ SEGMENT_BYTES = 131_072
 """Of a message between nodes by NVLSTree."""
 NVLS_REDUCTION_NS = 300
 """Of an NvSwitch. Assumed."""
-NVLS_OUTSTANDING = 16_384
-"""Pieces of a GPU under way: the buffers of 16 channels hold 64 MiB."""
+NVLS_BYTES_UNDER_WAY = 32 << 20
+"""Of a GPU. Assumed: NCCL's buffers hold 64 MiB, not all of it full."""
+JOINED_PACKETS = 2
+"""With one rail so many packets go as one: what it costs is a row of docs/concepts/fidelity.md."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +98,13 @@ def inside_of_switched_node(platform: Platform) -> Document:
     }
 
 
-def reducing_switches(platform: Platform, n_slices: int) -> Document:
-    """The part `in_network` of a scenario: NvSwitches that add up `n_slices` of the slices of a
-    node."""
-    packets = platform.packets
-    mtu_bytes = 4096 if packets is None else packets.mtu.whole
+def reducing_switches(packet_bytes: int, share: float) -> Document:
+    """The part `in_network` of a scenario: NvSwitches that add up pieces of a packet each, for a
+    share of the slices of a node."""
     nvls = {
-        "payload_bytes": mtu_bytes,
+        "payload_bytes": packet_bytes,
         "reduction_ns": NVLS_REDUCTION_NS,
-        "outstanding": NVLS_OUTSTANDING * n_slices // switched_gpus(platform).per_node.whole,
+        "outstanding": max(1, round(NVLS_BYTES_UNDER_WAY * share) // packet_bytes),
     }
     return {"reduction_ns": NVLS_REDUCTION_NS, "payload_bytes": 256, "nvls": nvls}
 
@@ -127,7 +127,7 @@ def rail_jobs(platform: Platform, trial: Trial, size: int, *, one_rail: bool) ->
                 f"one rail of an allreduce by {algorithm}",
                 where=f"trial {trial.id}",
                 expected="NVLSTree, whose slices stay on their rails",
-                hint="gpu_network = \"rails\" simulates all of them",
+                hint='gpu_network = "rails" simulates all of them',
             )
         tree = {"algorithm": "nvls_tree", "segment_bytes": SEGMENT_BYTES}
         return [RankJob({**step, **tree, "size_bytes": max(1, round(size / n_rails))})]
@@ -171,7 +171,7 @@ def _rails_in_use(platform: Platform, trial: Trial, algorithm: str) -> int:
         raise InputError(
             f"{asked} of {most} rails of an allreduce by {algorithm}",
             where=f"trial {trial.id}",
-            expected="a ring, whose channels go by one rail each: algorithm = \"ring\"",
+            expected='a ring, whose channels go by one rail each: algorithm = "ring"',
         )
     return asked
 
