@@ -8,7 +8,7 @@ from weft.catalog.machine.platform import Platform, figures
 from weft.cli.output import table_text
 from weft.core.units import format_significant, format_size
 from weft.expect.model import Conditions, Expectation
-from weft.expect.nccl.collectives import busbw_factor
+from weft.expect.nccl.collectives import EXTRAPOLATED, busbw_factor
 from weft.expect.nccl.topology import is_of_amd
 
 Found = Sequence[tuple[Conditions, Expectation]]
@@ -109,6 +109,9 @@ def curve_text(platform: Platform, found: Found) -> str:
         headers.insert(1, "time us")
         for row, time_us in zip(cells, spent_us, strict=True):
             row.insert(1, "-" if time_us is None else number(time_us))
+    beyond = next((one.bound for _, one in found if EXTRAPOLATED in one.bound), "")
+    if beyond:
+        head += f"\nBEYOND   {beyond.rpartition(' - ')[2]}"
     sources = list(dict.fromkeys(f"sources  {one.source}" for _, one in found))
     return "\n".join(
         [

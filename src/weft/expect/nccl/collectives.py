@@ -16,6 +16,9 @@ from weft.expect.nccl.rccl import RCCL_SOURCE, rccl_ring
 from weft.expect.nccl.topology import GpuTopology, is_of_amd, topology
 from weft.expect.nccl.tuner import USES, Candidate, candidates, plateau
 
+EXTRAPOLATED = "extrapolated"
+"""Begins the note on a job that is larger than any that was measured."""
+
 
 def busbw_factor(benchmark: str, n_ranks: int) -> float:
     """Bus bandwidth / algorithm bandwidth. SOURCE: NVIDIA/nccl-tests, doc/PERFORMANCE.md."""
@@ -221,6 +224,9 @@ def as_busbw(
     """Terms of a time as the bus bandwidth of nccl-tests; the time itself for an empty buffer."""
     binding = largest(terms)
     bound = binding.name + (f" - {note}" if note and binding is not terms[0] else "")
+    largest_job = practice("nccl-largest-job").value
+    if conditions.n_ranks > largest_job:
+        bound += f" - {EXTRAPOLATED}: the largest published measurement has {largest_job:,.0f} GPUs"
     source = f"platform {platform.name}; {terms[0].source}"
     value, low, high = span(terms)
     found = Expectation(

@@ -328,3 +328,9 @@ def test_a_pair_of_ndv4_nodes_is_within_four_percent_of_the_bound_of_all_pairs(s
 
     assert 186 < found.value <= 1.04 * 186
     assert found.low < 186
+
+
+@pytest.mark.parametrize(("n_nodes", "said"), [(128, False), (129, True), (125_000, True)])
+def test_a_job_larger_than_any_measured_is_extrapolated(n_nodes: int, said: bool) -> None:
+    bound = expect("azure-ndv5", n_nodes, 8, 16 * GIB).bound
+    assert ("extrapolated: the largest published measurement has 1,024 GPUs" in bound) == said
