@@ -266,7 +266,7 @@ fn a_stranger_in_a_group_and_too_much_at_once_are_refused() {
     for (key, value, beginning) in [
         ("threshold_bytes", json!(0), "in_network.sat.threshold_bytes: it is 0"),
         ("payload_bytes", json!(0), "in_network.sat.payload_bytes: it is 0"),
-        ("outstanding", json!(5000), "in_network.sat.outstanding: it is 5000"),
+        ("outstanding", json!(70_000), "in_network.sat.outstanding: it is 70000"),
         ("lock", json!("door"), "in_network.sat.lock: unknown variant `door`"),
     ] {
         let before = wrong["in_network"]["sat"].clone();
