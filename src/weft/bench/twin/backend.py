@@ -17,6 +17,7 @@ from weft.bench.replay import replay_caveats
 from weft.bench.twin.congestion_control import congestion_control
 from weft.bench.twin.fault import Fault, by_fault, check_fault
 from weft.bench.twin.fidelity import at_fidelity, carried_out, is_extrapolated, with_extrapolation
+from weft.bench.twin.gpu.checks import check_gpu_options
 from weft.bench.twin.gpu.network import OPTION as GPU_NETWORK
 from weft.bench.twin.gpu.network import (
     by_step,
@@ -67,7 +68,7 @@ TABLE_KEYS = ("lfts", "lanes", "routing")
 
 class TwinBackend:
     """Measures on a simulated fabric of `n_nodes` nodes of a platform, `cabled` as its machine is
-    known to be, or on a `fabric` document of its own (then both count nothing). `fidelity` is
+    known to be, or on a `fabric` document of its own (then weft ignores both). `fidelity` is
     "packet", "flow" or "auto"; what its results cannot show is in the evidence of every sample.
     `detours`: tables around dead cables; `fabric_document` has those of before. With `extrapolate`,
     a share, what repeats itself alike within it is simulated in part; samples say how far they may
@@ -228,13 +229,12 @@ class TwinBackend:
         found["sharp"] = "on" if asks_for_switches(trial) else "off"
         if AGGRESSORS in trial.options:
             found[AGGRESSORS] = in_words(aggressors_of(trial))
-        for asked in (SERVICE_LEVEL, TAPER, "mpi_choice"):
+        for asked in (SERVICE_LEVEL, TAPER, "mpi_choice", GPU_NETWORK):
             if asked in trial.options:
                 found[asked] = str(trial.options[asked])
         if "routing" in trial.options:
             found["routing"] = str(trial.options["routing"])
-        network = trial.options.get(GPU_NETWORK)
-        return found if network is None else {**found, GPU_NETWORK: str(network)}
+        return found
 
     def recipe(self, launch: Launch) -> str:
         """The scenario of a launch, as JSON."""
@@ -255,8 +255,7 @@ class TwinBackend:
         network = gpu_network(trial)
         if network is not None and not (network.by_rails and measured.kind == "pairs"):
             jobs = channel_work(self.platform, measured, trial)
-            tasks = 1 if network.one_rail else trial.tasks_per_node
-            return with_jobs(document, jobs, tasks_per_node=tasks)
+            return with_jobs(document, jobs, trial)
         document["work"] = work(self.platform, measured, trial, self.faults)
         if has_aggressors(trial):
             return beside(document, trial, self.nodes, measured)
@@ -314,8 +313,7 @@ class TwinBackend:
         if is_training(measured):
             training_step(self.platform, trial, measured.options)
         refuse_unknown(trial, measured.options)
-        known = set(self.nodes)
-        unknown = [node for node in trial.nodes if node not in known]
+        unknown = sorted(set(trial.nodes) - set(self.nodes))
         if unknown:
             raise InputError(
                 f"no node '{unknown[0]}' in this twin",
@@ -323,6 +321,7 @@ class TwinBackend:
                 expected=f"nodes {self.nodes[0]} to {self.nodes[-1]}",
             )
         check_tenants(trial, self.fidelity)
+        check_gpu_options(self.platform, measured, trial, self.fidelity, self.faults)
         cores = self.platform.node.get("cores")
         is_sure = cores is not None and cores.class_ not in UNSURE
         if cores is not None and is_sure and trial.tasks_per_node > cores.whole:

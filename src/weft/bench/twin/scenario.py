@@ -10,7 +10,13 @@ from weft.bench.phase import phases_of
 from weft.bench.replay import is_replay, replay_steps
 from weft.bench.twin.congestion_control import OFF, congestion_control
 from weft.bench.twin.fault import Fault
-from weft.bench.twin.gpu.network import by_sockets, gpu_network, inside_of_node, nccl_jobs
+from weft.bench.twin.gpu.network import (
+    by_sockets,
+    gpu_network,
+    inside_of_node,
+    is_one_rail,
+    nccl_jobs,
+)
 from weft.bench.twin.gpu.rails import (
     JOINED_PACKETS,
     RankJob,
@@ -72,11 +78,10 @@ def scenario(
     packet_bytes = platform.packets.mtu.whole
     if network is not None and network.by_rails:
         costs |= message_costs()
-        is_part = network.one_rail and len(trial.nodes) > 1
+        is_part = is_one_rail(trial)
         packet_bytes *= JOINED_PACKETS if is_part else 1
-        if fidelity == "packet":
-            share = 1 / trial.tasks_per_node if is_part else 1.0
-            own["in_network"] = reducing_switches(packet_bytes, share)
+        share = 1 / trial.tasks_per_node if is_part else 1.0
+        own["in_network"] = reducing_switches(packet_bytes, share)
     if network is not None and network.sockets:
         costs["regimes"] = by_sockets(costs["regimes"], links.host.rate.value)
     law = congestion_control(platform, trial, fidelity)
@@ -209,7 +214,7 @@ def channel_work(platform: Platform, benchmark: Benchmark, trial: Trial) -> list
     options = {**benchmark.options, **trial.options}
     counts = _counts(benchmark, options)
     sizes = trial.sizes_bytes
-    if benchmark.name == "alltoall" and network.by_rails and not network.one_rail:
+    if benchmark.name == "alltoall" and network.by_rails:
         work = [[alltoall_job(size, options)] for size in sizes]
     elif benchmark.name == "allreduce" or is_training(benchmark):
         if is_training(benchmark):

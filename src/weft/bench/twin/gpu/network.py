@@ -75,6 +75,12 @@ def gpu_network(trial: Trial) -> GpuNetwork | None:
     return NETWORKS[str(asked)]
 
 
+def is_one_rail(trial: Trial) -> bool:
+    """Whether one rail stands for all: between nodes. Raises InputError."""
+    network = gpu_network(trial)
+    return network is not None and network.one_rail and len(trial.nodes) > 1
+
+
 def gpus_of(platform: Platform) -> GpuNode:
     """The GPUs of a platform that a twin can simulate. Raises InputError."""
     gpus = platform.gpus
@@ -148,7 +154,7 @@ def nccl_jobs(platform: Platform, trial: Trial, network: GpuNetwork, size: int) 
     """The jobs of an allreduce by the algorithm and protocol that NCCL takes: those of all
     adapters by rails, else of the two channels of one. Raises InputError."""
     if network.by_rails:
-        return rail_jobs(platform, trial, size, one_rail=network.one_rail)
+        return rail_jobs(platform, trial, size, one_rail=is_one_rail(trial))
     conditions = _conditions(trial, network, size)
     algorithm, protocol = nccl(platform, conditions).algorithm.split()
     base_us = nccl_constants().base_latency_us[_known(algorithm)]
@@ -163,12 +169,13 @@ def nccl_jobs(platform: Platform, trial: Trial, network: GpuNetwork, size: int) 
     return [RankJob({"benchmark": "schedule", "format": "goal", "text": text}) for text in texts]
 
 
-def with_jobs(document: Document, work: list[list[RankJob]], *, tasks_per_node: int) -> Document:
+def with_jobs(document: Document, work: list[list[RankJob]], trial: Trial) -> Document:
     """A scenario with a tenant for each job of a step; a step with fewer jobs leaves the others
     idle."""
     placed = [_by_place(jobs) for jobs in work]
     whole = {key: value for key, value in document.items() if key not in ("placement", "work")}
-    placement = {**document["placement"], "tasks_per_node": tasks_per_node}
+    tasks = 1 if is_one_rail(trial) else trial.tasks_per_node
+    placement = {**document["placement"], "tasks_per_node": tasks}
     tenants = [
         {
             "name": f"channel {number}",
@@ -216,21 +223,21 @@ def joined_steps(outcomes: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     columns = {key: np.concatenate([row[key] for row in rows]) for key in ROW_COLUMNS}
     columns["step"] = np.repeat(np.arange(len(rows)), [len(row["step"]) for row in rows])
     notes = dict.fromkeys(note for row in rows for note in row["notes"])
-    return {**rows[0], **columns, **_told_by_step(rows), "notes": list(notes)}
+    return {**rows[0], **columns, **_reported_by_step(rows), "notes": list(notes)}
 
 
-def _told_by_step(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """What the outcomes say of their one step each: what was extrapolated, and what switches
+def _reported_by_step(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """What the outcomes report of their one step each: what was extrapolated, and what switches
     did."""
-    told: dict[str, list[Any]] = {}
+    reported: dict[str, list[Any]] = {}
     for family in ("steady_", "offload_"):
         for key in (key for key in outcomes[0] if key.startswith(family)):
-            told[key] = [
+            reported[key] = [
                 number if key == f"{family}step" else value
                 for number, outcome in enumerate(outcomes)
                 for value in outcome[key]
             ]
-    return told
+    return reported
 
 
 def slowest_channel(outcome: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,5 +1,6 @@
 """All adapters of GPU nodes at once: what each piece carries, and what a formula cannot show."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -101,6 +102,12 @@ def test_an_alltoall_goes_by_all_adapters() -> None:
     ("name", "options", "message"),
     [
         ("alps-a100", {}, "has no NvSwitches"),
+        (NDV4, {"rails": "7"}, "'rails' is '7'"),
+        (NDV4, {"rails": True}, "'rails' is True"),
+        (NDV5, {"algorithm": "nvls"}, "an allreduce by nvls"),
+        (NDV4, {"rails": 7, "gpu_network": "sockets"}, "option 'rails'"),
+        (NDV4, {"matchings": 1}, "option 'matchings'"),
+        (NDV4, {"in_network": {"reduction_ns": 1}}, "option 'in_network'"),
         ("azure-mi300x", {}, "has no NvSwitches"),
         (NDV4, {"gpu_network": "one-rail"}, "one rail of an allreduce by"),
         (NDV4, {"rails": 9}, "'rails' is 9"),
@@ -113,3 +120,50 @@ def test_what_cannot_be_simulated_is_refused(
     twin = twin_of(name, 2)
     with pytest.raises(InputError, match=message):
         busbw(twin, 64 * MIB, **options)
+
+
+def test_one_rail_shows_no_fault_of_another_one() -> None:
+    twin = twin_of(NDV5, 2, "rail3-leaf-01[1] rate=0.5")
+    with pytest.raises(InputError, match="one rail for all, and a fault"):
+        busbw(twin, 64 * MIB, gpu_network="one-rail", algorithm="nvlstree")
+
+
+def test_one_node_has_no_rails() -> None:
+    twin = twin_of(NDV5, 1)
+    whole = busbw(twin, 64 * MIB, algorithm="nvls")
+    assert busbw(twin, 64 * MIB, algorithm="nvls", gpu_network="one-rail") == whole
+
+
+def test_more_ranks_than_gpus_and_flows_are_refused() -> None:
+    twin = twin_of(NDV4, 2)
+    asked = replace(trial(twin, MIB, gpus=16), benchmark="alltoall")
+    with pytest.raises(InputError, match="16 ranks on a node of 8 GPUs"):
+        samples(twin, asked)
+    flows = TwinBackend(platform(NDV4), 2, cabled=True, fidelity="flow")
+    with pytest.raises(InputError, match="--fidelity flow"):
+        busbw(flows, 64 * MIB)
+
+
+@pytest.mark.parametrize(("rails", "idle"), [(7, 7), (6, 6)])
+def test_fewer_rails_leave_the_last_adapters_idle(rails: int, idle: int) -> None:
+    """A slow cable of an adapter that is left out changes nothing; one of the others does."""
+    whole = busbw(twin_of(NDV4, 2), 64 * MIB, algorithm="ring", rails=rails)
+    left_out = twin_of(NDV4, 2, f"rail{idle}-leaf-01[1] rate=0.25")
+    assert busbw(left_out, 64 * MIB, algorithm="ring", rails=rails) == whole
+    used = twin_of(NDV4, 2, "rail0-leaf-01[1] rate=0.25")
+    assert busbw(used, 64 * MIB, algorithm="ring", rails=rails) < 0.5 * whole
+
+
+def test_pairs_of_nodes_are_drawn_once_each() -> None:
+    twin = twin_of(NDV4, 5)
+    options = {"matchings": 2, "phases": ["bandwidth"], "window": 1}
+    found = samples(twin, replace(trial(twin, MIB, **options), benchmark="pairs"))
+    for number in (0, 1):
+        pairs = [one.pair for one in found if one.pair is not None and one.pair.round == number]
+        ends = [end.partition(":")[0] for pair in pairs for end in (pair.a, pair.b)]
+        assert len(pairs) == 2 * 8
+        assert sorted(Counter(ends).values()) == [8] * 4
+    alone = twin_of(NDV4, 1)
+    asked = replace(trial(alone, MIB, **options), benchmark="pairs")
+    with pytest.raises(InputError, match="'matchings' on one node"):
+        samples(alone, asked)
