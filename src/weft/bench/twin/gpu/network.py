@@ -10,28 +10,25 @@ the second half the second tree), v2.18.3.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from weft.bench.model import Trial
 from weft.bench.twin.gpu.nccl_tree import tree_schedule
-from weft.bench.twin.gpu.rails import RankJob, inside_of_switched_node, rail_jobs
-from weft.bench.twin.independent_rounds import ROW_COLUMNS
-from weft.catalog.libraries.nccl import (
-    ALGORITHMS,
-    PAYLOAD_SHARES,
-    PROTOCOLS,
-    Algorithm,
-    Protocol,
-    nccl_constants,
+from weft.bench.twin.gpu.rails import (
+    RankJob,
+    inside_of_switched_node,
+    nccl_choice,
+    nccl_conditions,
+    rail_jobs,
 )
+from weft.bench.twin.independent_rounds import ROW_COLUMNS
 from weft.catalog.machine.platform import GpuNode, Platform
 from weft.catalog.machine.practice import practice
 from weft.core.errors import InputError, did_you_mean
 from weft.expect.model import Conditions
-from weft.expect.nccl.collectives import nccl
 from weft.expect.nccl.topology import topology
 from weft.topology.fabric_spec import Document, picoseconds
 
@@ -156,11 +153,9 @@ def nccl_jobs(platform: Platform, trial: Trial, network: GpuNetwork, size: int) 
     if network.by_rails:
         return rail_jobs(platform, trial, size, one_rail=is_one_rail(trial))
     conditions = _conditions(trial, network, size)
-    algorithm, protocol = nccl(platform, conditions).algorithm.split()
-    base_us = nccl_constants().base_latency_us[_known(algorithm)]
-    start_ns = round(base_us[PROTOCOLS.index(_protocol(protocol))] * 1e3)
+    algorithm, start_ns, payload = nccl_choice(platform, conditions)
     n_channels = CHANNELS * topology(platform, conditions).n_nets
-    part = max(1, round(size / n_channels / PAYLOAD_SHARES[_protocol(protocol)]))
+    part = max(1, round(size / n_channels / payload))
     if algorithm == "ring":
         ring = {"benchmark": "allreduce", "size_bytes": part, "algorithm": "ring"}
         return [RankJob({**ring, "compute_ns": start_ns})] * CHANNELS
@@ -255,23 +250,10 @@ def slowest_channel(outcome: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**outcome, **rows, "duration_ps": slowest}
 
 
-def _known(name: str) -> Algorithm:
-    return next(known for known in ALGORITHMS if known == name)
-
-
-def _protocol(name: str) -> Protocol:
-    return next(known for known in PROTOCOLS if known == name)
-
-
 def _conditions(trial: Trial, network: GpuNetwork, size: int = 0) -> Conditions:
-    return Conditions(
-        benchmark="allreduce",
-        size_bytes=size,
-        n_nodes=len(trial.nodes),
-        tasks_per_node=trial.tasks_per_node,
-        library="nccl",
-        memory="gpu",
-        library_version=str(trial.options.get("nccl_version", "")),
-        transport="sockets" if network.sockets and len(trial.nodes) > 1 else "",
-        gpudirect=network.gpudirect or len(trial.nodes) == 1,
+    is_alone = len(trial.nodes) == 1
+    return replace(
+        nccl_conditions(trial, size),
+        transport="sockets" if network.sockets and not is_alone else "",
+        gpudirect=network.gpudirect or is_alone,
     )

@@ -11,7 +11,7 @@ SOURCE: NVIDIA/nccl, src/graph/connect.cc (rings, ncclTopoPostset) and src/trans
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from weft.bench.model import Trial
@@ -115,13 +115,7 @@ def rail_jobs(platform: Platform, trial: Trial, size: int, *, one_rail: bool) ->
     """The jobs of an allreduce of `size` bytes, all at the same time, by the algorithm and protocol
     that NCCL takes. Raises InputError."""
     n_rails = _rails_in_use(platform, trial)
-    found = nccl(platform, rail_conditions(trial, size))
-    algorithm, protocol = found.algorithm.split()
-    constants = nccl_constants()
-    known = next(one for one in ALGORITHMS if one == algorithm)
-    base_us = constants.base_latency_us[known]
-    start_ns = round(base_us[next(i for i, one in enumerate(PROTOCOLS) if one == protocol)] * 1e3)
-    bytes_sent = size / PAYLOAD_SHARES[next(one for one in PROTOCOLS if one == protocol)]
+    algorithm, start_ns, payload = nccl_choice(platform, rail_conditions(trial, size))
     _refuse_algorithm(platform, trial, algorithm)
     step: dict[str, Any] = {"benchmark": "allreduce", "compute_ns": start_ns}
     if one_rail:
@@ -129,21 +123,21 @@ def rail_jobs(platform: Platform, trial: Trial, size: int, *, one_rail: bool) ->
             raise InputError(
                 f"one rail of an allreduce by {algorithm}",
                 where=f"trial {trial.id}",
-                expected="NVLSTree, whose slices stay on their rails",
+                expected="NVLSTree: the part of each GPU stays on its rail",
                 hint='gpu_network = "rails" simulates all of them',
             )
         tree = {"algorithm": "nvls_tree", "segment_bytes": SEGMENT_BYTES}
         return [RankJob({**step, **tree, "size_bytes": max(1, round(size / n_rails))})]
     if algorithm == "nvls":
         # NCCL counts on this share of the links for what its switches add up.
-        share = constants.nvls_efficiency[switched_gpus(platform).architecture]
+        share = nccl_constants().nvls_efficiency[switched_gpus(platform).architecture]
         return [RankJob({**step, "algorithm": "nvls", "size_bytes": round(size / share)})]
     if algorithm == "nvlstree":
         tree = {"algorithm": "nvls_tree", "segment_bytes": SEGMENT_BYTES}
         return [RankJob({**step, **tree, "size_bytes": size})]
     stride = trial.tasks_per_node // min(platform.hcas_per_node, trial.tasks_per_node)
     n_parts = n_rails if len(trial.nodes) > 1 else 1
-    part = max(1, round(bytes_sent / n_parts))
+    part = max(1, round(size / payload / n_parts))
     if algorithm == "ring":
         ring = {**step, "algorithm": "ring", "size_bytes": part}
         # The last GPU of a node is the one next to the ring's adapter.
@@ -209,7 +203,7 @@ def message_costs() -> Document:
     return {"regimes": [{"protocol": "eager", "gap_ns": gap_ns}]}
 
 
-def rail_conditions(trial: Trial, size: int) -> Conditions:
+def nccl_conditions(trial: Trial, size: int) -> Conditions:
     """What NCCL is asked of an allreduce of a trial."""
     return Conditions(
         benchmark="allreduce",
@@ -219,6 +213,21 @@ def rail_conditions(trial: Trial, size: int) -> Conditions:
         library="nccl",
         memory="gpu",
         library_version=str(trial.options.get("nccl_version", "")),
-        algorithm=str(trial.options.get("algorithm", "")),
-        n_hcas=trial.options.get("rails"),
     )
+
+
+def rail_conditions(trial: Trial, size: int) -> Conditions:
+    """The same by rails: with the algorithm and the number of adapters that the trial names."""
+    asked = str(trial.options.get("algorithm", ""))
+    found = nccl_conditions(trial, size)
+    return replace(found, algorithm=asked, n_hcas=trial.options.get("rails"))
+
+
+def nccl_choice(platform: Platform, conditions: Conditions) -> tuple[str, int, float]:
+    """(algorithm, ns until it begins, share of payload in what its protocol sends). Raises
+    InputError."""
+    algorithm, protocol = nccl(platform, conditions).algorithm.split()
+    known = next(one for one in ALGORITHMS if one == algorithm)
+    spoken = next(one for one in PROTOCOLS if one == protocol)
+    base_us = nccl_constants().base_latency_us[known][PROTOCOLS.index(spoken)]
+    return algorithm, round(base_us * 1e3), PAYLOAD_SHARES[spoken]
