@@ -1,8 +1,10 @@
 """GPU nodes on rails: published figures, formulas and the twin's: a part of scripts/fidelity.py."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from statistics import median
 
+import numpy as np
 from benches.nv_switches import ndv5_figure
 
 from weft.bench.model import Launch, Sample, Trial
@@ -22,7 +24,7 @@ TOLERANCE = 0.05
 VERSION = "2.26.5"
 PAIR_BYTES = 16 << 20
 ALL_PAIRS_NODES = 470
-ADAPTIVE = {"adaptive_routing": "on"}
+STATIC, ADAPTIVE = {"adaptive_routing": "off"}, {"adaptive_routing": "on"}
 TREE = {"algorithm": "nvlstree", "nccl_version": VERSION, **ADAPTIVE}
 
 
@@ -33,12 +35,6 @@ def samples(
     chosen = {"gpu_network": "rails", "iterations": 1, "warmup": 0, **options}
     trial = Trial("t", benchmark, (size,), twin.nodes, GPUS, {}, {}, chosen)
     return list(twin.measure(Launch(trial, 0, 0)))
-
-
-def busbw(twin: TwinBackend, size: int, **options: object) -> float:
-    """Bus bandwidth in GB/s of an allreduce on all nodes of a twin."""
-    (sample,) = samples(twin, size, **options)
-    return sample.metrics["busbw_gb_s"]
 
 
 def twin_of(name: str, n_nodes: int, *faults: str, extrapolate: float | None = None) -> TwinBackend:
@@ -57,30 +53,40 @@ def published_rows() -> Iterator[tuple[int, float, float, float]]:
 
 
 FORMULAS = (
-    ("azure-ndv5", 1, 256 << 20, "nvls"),
-    ("azure-ndv5", 4, 1 << 30, "nvlstree"),
-    ("azure-ndv5", 1, 1 << 30, "ring"),
-    ("azure-ndv5", 4, 1 << 30, "ring"),
-    ("azure-ndv5", 4, 8 << 20, "tree"),
-    ("azure-ndv4", 4, 1 << 30, "ring"),
+    ("azure-ndv5", 1, "allreduce", 256 << 20, "nvls"),
+    ("azure-ndv5", 4, "allreduce", 1 << 30, "nvlstree"),
+    ("azure-ndv5", 1, "allreduce", 1 << 30, "ring"),
+    ("azure-ndv5", 4, "allreduce", 1 << 30, "ring"),
+    ("azure-ndv5", 4, "allreduce", 8 << 20, "tree"),
+    ("azure-ndv4", 4, "allreduce", 1 << 30, "ring"),
+    ("azure-ndv5", 1, "sendrecv", 64 << 20, ""),
+    ("azure-ndv5", 4, "sendrecv", 64 << 20, ""),
+    ("azure-ndv4", 2, "sendrecv", 64 << 20, ""),
+    ("azure-ndv4", 2, "alltoall", 1 << 20, ""),
 )
-"""(platform, nodes, size, algorithm)."""
+"""(platform, nodes, benchmark, size, algorithm)."""
 
 
-def formula_rows() -> Iterator[tuple[str, int, int, str, float, float]]:
-    """(platform, nodes, size, algorithm, expected, the twin's GB/s), all rails simulated."""
-    for name, n_nodes, size, algorithm in FORMULAS:
-        options = {"algorithm": algorithm, "nccl_version": VERSION}
+def formula_rows() -> Iterator[tuple[str, int, str, int, float, float]]:
+    """(platform, nodes, what, size, expected GB/s, the twin's), all rails simulated."""
+    for name, n_nodes, benchmark, size, algorithm in FORMULAS:
+        options = {"nccl_version": VERSION} | ({"algorithm": algorithm} if algorithm else {})
         twin = twin_of(name, n_nodes)
-        trial = Trial("t", "allreduce", (size,), twin.nodes, GPUS, {}, {}, options)
-        expected = nccl(platform(name), rail_conditions(trial, size)).value
-        yield name, n_nodes, size, algorithm, expected, busbw(twin, size, **options)
+        trial = Trial("t", benchmark, (size,), twin.nodes, GPUS, {}, {}, options)
+        # The formula counts all that a rank of an alltoall sends, not its blocks.
+        whole = size * (GPUS * n_nodes if benchmark == "alltoall" else 1)
+        asked = replace(rail_conditions(trial, whole), benchmark=benchmark)
+        (sample,) = samples(twin, size, benchmark=benchmark, **options)
+        found = sample.metrics
+        rate = found["bandwidth_mb_s"] / 1e3 if benchmark == "sendrecv" else found["busbw_gb_s"]
+        what = f"{benchmark} {algorithm}".rstrip()
+        yield name, n_nodes, what, size, nccl(platform(name), asked).value, rate
 
 
-def pair_rates() -> list[float]:
+def pair_rates(routing: dict[str, str]) -> list[float]:
     """Eight times the slowest rail of each pair of nodes in GB/s, sorted: all at once."""
     twin = twin_of("azure-ndv4", ALL_PAIRS_NODES)
-    options = {"matchings": 1, "phases": ["bandwidth"], "window": 1, **ADAPTIVE}
+    options = {"matchings": 1, "phases": ["bandwidth"], "window": 1, **routing}
     of_nodes: dict[str, list[float]] = {}
     for sample in samples(twin, PAIR_BYTES, benchmark="pairs", **options):
         assert sample.pair is not None
@@ -106,46 +112,110 @@ def rails_lines() -> Iterator[str]:
         cells = [f"{GPUS * n_nodes:,}", f"{published:g}", f"{twin:.1f}"]
         yield f"| {' | '.join([*cells, f'{twin / published - 1:+.1%}', f'{error:.0%}'])} |"
     yield ""
-    yield "All rails against the formula of weft expect, where nothing contends. A ring's formula"
-    yield "has NCCL's latency of each step, which the twin leaves out: on four nodes the twin is up"
-    yield "to 7 % faster. NVLS takes its share of NVLink from the formula."
+    yield "All rails against the formula of weft expect, where nothing contends. A ring begins as"
+    yield "late as NCCL's latency of all its steps takes, and NVLS takes its share of NVLink, both"
+    yield "as in the formula."
     yield ""
-    yield "| platform | nodes x GPUs | size | algorithm | expected GB/s | twin | difference |"
-    yield "|---|---:|---:|---|---:|---:|---:|"
-    for name, n_nodes, size, algorithm, expected, twin in formula_rows():
-        cells = [name, f"{n_nodes} x {GPUS}", format_size(size), algorithm]
+    yield "| platform | nodes x GPUs | what | size | expected GB/s | twin | difference |"
+    yield "|---|---:|---|---:|---:|---:|---:|"
+    for name, n_nodes, what, size, expected, twin in formula_rows():
+        cells = [name, f"{n_nodes} x {GPUS}", what, format_size(size)]
         cells += [f"{expected:.1f}", f"{twin:.1f}", f"{twin / expected - 1:+.1%}"]
         yield f"| {' | '.join(cells)} |"
     yield ""
-    rates = pair_rates()
     yield f"{ALL_PAIRS_NODES} nodes of azure-ndv4, {ALL_PAIRS_NODES // 2} random pairs at the same"
-    yield f"time, {format_size(PAIR_BYTES)} from each GPU to the GPU of its number, by adaptive"
-    yield f"routing. Eight times the slowest rail of a pair: {rates[0]:.1f} to"
-    yield f"{rates[-1]:.1f} GB/s, median {median(rates):.1f}. Published: NCCL's allreduce of every"
-    yield "pair above 186 (Jose & Shainer, UCF 2022)."
+    yield f"time, {format_size(PAIR_BYTES)} from each GPU to the GPU of its number. Eight times the"
+    yield "slowest rail of a pair in GB/s. Published: NCCL's allreduce of every pair above 186"
+    yield "(Jose & Shainer, UCF 2022)."
+    yield ""
+    yield "| routing | least | median | most | pairs above 186 |"
+    yield "|---|---:|---:|---:|---:|"
+    for name, routing in (("static", STATIC), ("adaptive", ADAPTIVE)):
+        rates = pair_rates(routing)
+        cells = [name, *(f"{rate:.1f}" for rate in (rates[0], median(rates), rates[-1]))]
+        yield f"| {' | '.join([*cells, f'{sum(rate > 186 for rate in rates)} of {len(rates)}'])} |"
+    yield ""
+    yield from _order_lines()
     yield ""
     yield from _alltoall_lines()
+
+
+JOB_NODES, TWIN_NODES, JOB_BYTES = 16, 64, 64 << 20
+NEIGHBOUR = "alltoall:1M@70%"
+JOBS: tuple[tuple[str, int, dict[str, object]], ...] = (
+    ("packed", 0, {}),
+    ("10 random orders", 10, {}),
+    ("3 of them, spines 2:1", 3, {"oversubscription": "2:1"}),
+    (
+        "3 of them, spines 2:1, a neighbour",
+        3,
+        {"oversubscription": "2:1", "aggressors": [NEIGHBOUR]},
+    ),
+)
+"""(job, orders of nodes that are drawn, options)."""
+
+
+def job_busbw(options: dict[str, object], order: int | None) -> float:
+    """Bus bandwidth in GB/s of rings on some nodes of a twin: the first, or those of a drawn
+    order."""
+    twin = twin_of("azure-ndv4", TWIN_NODES)
+    nodes = twin.nodes
+    if order is not None:
+        nodes = tuple(map(str, np.random.default_rng(order).permutation(nodes)))
+    chosen = {"gpu_network": "rails", "iterations": 1, "warmup": 0, "algorithm": "ring"}
+    trial = Trial(
+        "t",
+        "allreduce",
+        (JOB_BYTES,),
+        nodes[:JOB_NODES],
+        GPUS,
+        {},
+        {},
+        chosen | options,
+    )
+    (sample,) = twin.measure(Launch(trial, 0, 0))
+    return sample.metrics["busbw_gb_s"]
+
+
+def _order_lines() -> Iterator[str]:
+    yield f"Rings of {JOB_NODES} of {TWIN_NODES} nodes of azure-ndv4, {format_size(JOB_BYTES)}, bus"
+    yield "bandwidth in GB/s: of drawn orders the slowest and the fastest. The neighbour is"
+    yield f"{NEIGHBOUR} on the other nodes."
+    yield ""
+    yield "| job | static | adaptive |"
+    yield "|---|---:|---:|"
+    for name, n_orders, options in JOBS:
+        cells = [_of_orders(options | routing, n_orders) for routing in (STATIC, ADAPTIVE)]
+        yield f"| {name} | {' | '.join(cells)} |"
+
+
+def _of_orders(options: dict[str, object], n_orders: int) -> str:
+    if not n_orders:
+        return f"{job_busbw(options, None):.1f}"
+    rates = [job_busbw(options, order) for order in range(n_orders)]
+    return f"{min(rates):.1f} to {max(rates):.1f}"
 
 
 ALLTOALL_NODES = 32
 
 
 def _alltoall_lines() -> Iterator[str]:
-    yield f"Alltoall on {ALLTOALL_NODES} nodes of azure-ndv4 by adaptive routing: direct sends"
-    yield "against 2D, in ms. The source has 256 nodes and gains of 6.7 at 128 KiB and 1.9 at 256"
-    yield "KiB a pair of GPUs (Jose & Shainer, UCF 2022). It does not say what a message costs"
-    yield "there; with 2 us of a sender's time (`nccl-message`, assumed) the gains are not"
-    yield "reproduced."
+    yield f"Alltoall on {ALLTOALL_NODES} nodes of azure-ndv4: direct sends against 2D, in ms. The"
+    yield "source has 256 nodes and gains of 6.7 at 128 KiB and 1.9 at 256 KiB a pair of GPUs (Jose"
+    yield "& Shainer, UCF 2022). It does not say what a message costs there; with 2 us of a"
+    yield "sender's time (`nccl-message`, assumed) the gains are not reproduced."
     yield ""
-    yield "| a pair of GPUs | linear | 2D | gain |"
-    yield "|---|---:|---:|---:|"
+    yield "| a pair of GPUs | routing | linear | 2D | gain |"
+    yield "|---|---|---:|---:|---:|"
     twin = twin_of("azure-ndv4", ALLTOALL_NODES)
     for size in (128 << 10, 256 << 10):
-        times = [_alltoall_ms(twin, size, name) for name in ("linear", "hierarchical")]
-        cells = [format_size(size), *(f"{time:.2f}" for time in times)]
-        yield f"| {' | '.join([*cells, f'{times[0] / times[1]:.2f}'])} |"
+        for routing_name, routing in (("static", STATIC), ("adaptive", ADAPTIVE)):
+            names = ("linear", "hierarchical")
+            times = [_alltoall_ms(twin, size, name, routing) for name in names]
+            cells = [format_size(size), routing_name, *(f"{time:.2f}" for time in times)]
+            yield f"| {' | '.join([*cells, f'{times[0] / times[1]:.2f}'])} |"
 
 
-def _alltoall_ms(twin: TwinBackend, size: int, algorithm: str) -> float:
-    (sample,) = samples(twin, size, benchmark="alltoall", algorithm=algorithm, **ADAPTIVE)
+def _alltoall_ms(twin: TwinBackend, size: int, algorithm: str, routing: dict[str, str]) -> float:
+    (sample,) = samples(twin, size, benchmark="alltoall", algorithm=algorithm, **routing)
     return sample.metrics["latency_us"] / 1e3

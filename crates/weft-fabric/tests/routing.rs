@@ -26,6 +26,13 @@ fn three_levels(nodes: u32, radix: u32) -> Fabric {
         "host_bits_per_s": 1, "switch_bits_per_s": 1, "host_delay_ps": 0, "switch_delay_ps": 0}))
 }
 
+fn rails(shape: Value) -> Fabric {
+    let mut spec = json!({"generate": "rails", "hcas_per_node": 8, "host_bits_per_s": 1,
+        "switch_bits_per_s": 1, "host_delay_ps": 0, "switch_delay_ps": 0});
+    spec.as_object_mut().expect("a map").extend(shape.as_object().expect("a map").clone());
+    fabric_of(spec)
+}
+
 fn hcas(fabric: &Fabric) -> Vec<HcaId> {
     (0..fabric.n_hcas()).map(HcaId).collect()
 }
@@ -59,6 +66,28 @@ fn all_shifts_are_free_of_contention_under_d_mod_k_on_full_trees() {
         let n = fabric.n_hcas();
         for shift in 1..n {
             let flows = (0..n).map(|src| (src, (src + shift) % n));
+            let loads = loads(&fabric, &routes, flows);
+            assert!(loads.values().all(|load| *load == 1), "{} shift {shift}", fabric.name);
+        }
+    }
+}
+
+/// One rail's traffic leaves its leaves by all their up ports, as that of a tree of its own would.
+#[test]
+fn shifts_on_every_rail_are_free_of_contention_under_d_mod_k() {
+    let full = [
+        rails(json!({"levels": 2, "nodes": 40, "nodes_per_unit": 20, "spines": 10,
+            "cables_per_spine": 2})),
+        rails(json!({"levels": 2, "nodes": 12, "nodes_per_unit": 4, "spines": 4,
+            "cables_per_spine": 1})),
+        rails(json!({"levels": 3, "nodes": 24, "nodes_per_unit": 2, "units_per_pod": 3,
+            "spines_per_rail": 2, "cores_per_spine": 3})),
+    ];
+    for fabric in full {
+        let routes = engines::compute(&fabric, Engine::Dmodk);
+        let n_nodes = fabric.n_hcas() / 8;
+        for shift in 1..n_nodes {
+            let flows = (0..n_nodes * 8).map(|src| (src, (src + 8 * shift) % (n_nodes * 8)));
             let loads = loads(&fabric, &routes, flows);
             assert!(loads.values().all(|load| *load == 1), "{} shift {shift}", fabric.name);
         }

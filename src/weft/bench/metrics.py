@@ -210,6 +210,7 @@ def _mb_s(n_bytes: int, time_ns: float) -> float:
 _METRICS: Mapping[str, Callable[[TimeSeries], Metrics]] = {
     "latency": _latency,
     "bandwidth": lambda series: _windows(series, 1),
+    "sendrecv": lambda series: _windows(series, 1),
     # Both directions are counted; of a fan all messages, as OSU does.
     "bidirectional": lambda series: _windows(series, 2),
     "message_rate": _message_rate,

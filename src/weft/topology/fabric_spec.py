@@ -89,14 +89,17 @@ def tapered(spec: Document, fabric: Document, ratio: str) -> Document:
             expected="two whole numbers of up to three digits, such as 2:1",
         )
     down, up = parts.groups()
-    if spec.get("generate") != "fat_tree" or spec.get("levels") != 2:
+    if spec.get("generate") not in ("fat_tree", "rails") or spec.get("levels") != 2:
         raise InputError(
             f"option 'oversubscription' on fabric '{spec['name']}'",
-            expected="a generated fat-tree of two levels",
+            expected="a generated fat-tree of two levels, of rails or not",
             hint="fewer --nodes, or another platform",
         )
-    inwards = spec["nodes_per_leaf"] * spec["hcas_per_node"] * spec["host_bits_per_s"]
-    n_up = spec["spines"] * spec["cables_per_spine"]
+    # A leaf of rails has one adapter of each of its nodes.
+    is_rails = spec["generate"] == "rails"
+    n_down = spec["nodes_per_unit"] if is_rails else spec["nodes_per_leaf"] * spec["hcas_per_node"]
+    inwards = n_down * spec["host_bits_per_s"]
+    n_up = spec["spines"] * spec.get("cables_per_spine", 1)
     rate = round(inwards * int(up) / (int(down) * n_up))
     if "links" not in fabric:
         return {**fabric, "switch_bits_per_s": rate}

@@ -22,6 +22,8 @@ pub struct Attachments {
     places: Vec<Attachment>,
     switches: Vec<Option<SwitchId>>,
     hcas: Vec<Vec<HcaId>>,
+    /// By leaf: HCAs on the leaves before it.
+    before: Vec<u32>,
 }
 
 impl Attachments {
@@ -41,7 +43,9 @@ impl Attachments {
             places: vec![nowhere; fabric.n_hcas() as usize],
             switches: Vec::new(),
             hcas: Vec::new(),
+            before: Vec::new(),
         };
+        let mut before = 0;
         for (slot, there) in on_switch.into_iter().enumerate() {
             if there.is_empty() {
                 continue;
@@ -49,6 +53,8 @@ impl Attachments {
             let leaf = attachments.switches.len() as u32;
             let switch = (slot < n_switches).then_some(SwitchId(slot as u32));
             attachments.switches.push(switch);
+            attachments.before.push(before);
+            before += there.len() as u32;
             for (place, (hca, number)) in there.iter().enumerate() {
                 attachments.places[hca.index()] =
                     Attachment { leaf, place: place as u16, number: *number };
@@ -73,6 +79,13 @@ impl Attachments {
     #[inline(always)]
     pub fn place_of(&self, hca: HcaId) -> usize {
         usize::from(self.places[hca.index()].place)
+    }
+
+    /// The number of an HCA when HCAs are counted leaf by leaf.
+    #[inline(always)]
+    pub fn order_of(&self, hca: HcaId) -> u32 {
+        let at = self.places[hca.index()];
+        self.before[at.leaf as usize] + u32::from(at.place)
     }
 
     /// The number (from 0) of the leaf's port that an HCA is cabled to.

@@ -63,7 +63,8 @@ pub fn dmodk_paths(
 ) -> Result<Vec<Vec<PortId>>, FabricError> {
     let attached = Attachments::of(fabric);
     let graph = Graph::of(fabric);
-    let mut planner = Planner::new(fabric, &graph, Engine::Dmodk, up_order::by_level(&graph));
+    let places = up_order::by_level(&graph);
+    let mut planner = Planner::new(fabric, &graph, &attached, Engine::Dmodk, places);
     let mut paths = vec![Vec::new(); pairs.len()];
     let mut by_leaf: Vec<usize> = (0..pairs.len()).collect();
     by_leaf.sort_by_key(|pair| attached.leaf_of(pairs[*pair].1));
@@ -115,7 +116,7 @@ fn fill(fabric: &Fabric, graph: &Graph, engine: Engine, places: Vec<u32>) -> (Ta
     let (n, n_leaves) = (graph.n_switches(), attached.n_leaves());
     let mut routes = LeafTableBuilder::new(n, n_leaves);
     let mut candidates = LeafTableBuilder::new(n, n_leaves);
-    let mut planner = Planner::new(fabric, graph, engine, places);
+    let mut planner = Planner::new(fabric, graph, &attached, engine, places);
     let mut n_missing = 0;
     let (mut group, mut block): (Vec<u16>, Vec<u16>) = (Vec::new(), Vec::new());
     for leaf in 0..n_leaves {
@@ -156,6 +157,9 @@ fn live_number(fabric: &Fabric, attached: &Attachments, hca: HcaId) -> u16 {
 struct Planner<'a> {
     engine: Engine,
     distances: Distances<'a>,
+    /// d-mod-k: destinations are counted leaf by leaf, so those of one leaf take all up ports in
+    /// turn, whatever rail or plane the leaf belongs to.
+    attached: &'a Attachments,
     /// By switch and port number: destinations already routed over it.
     load: Vec<Vec<u32>>,
     /// d-mod-k: up ports of each switch in port order, and what to divide destinations by.
@@ -164,7 +168,13 @@ struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    fn new(fabric: &Fabric, graph: &'a Graph, engine: Engine, places: Vec<u32>) -> Planner<'a> {
+    fn new(
+        fabric: &Fabric,
+        graph: &'a Graph,
+        attached: &'a Attachments,
+        engine: Engine,
+        places: Vec<u32>,
+    ) -> Planner<'a> {
         let distances = Distances::new(graph, engine, places);
         let switches = 0..graph.n_switches();
         // Dead cables count: the up port of a destination stays where it was.
@@ -173,7 +183,7 @@ impl<'a> Planner<'a> {
         let widest = |switch: usize| graph.edges(switch).last().map_or(0, |e| e.number + 1);
         let load = switches.map(|switch| vec![0; usize::from(widest(switch))]).collect();
         let divisors = divisors(&graph.levels, &up_ports);
-        Planner { engine, distances, load, up_ports, divisors }
+        Planner { engine, distances, attached, load, up_ports, divisors }
     }
 
     /// The port number (from 1) of `switch` towards `dst`, among those that lead closer; 0 if
@@ -198,9 +208,10 @@ impl<'a> Planner<'a> {
 
     fn by_modulo(&self, at: usize, dst: HcaId, closer: &[Edge]) -> u16 {
         let levels = &self.distances.graph.levels;
+        let order = self.attached.order_of(dst);
         if !self.distances.goes_down(at) {
             let up = &self.up_ports[at];
-            let start = (dst.0 / self.divisors[levels[at] as usize]) as usize % up.len();
+            let start = (order / self.divisors[levels[at] as usize]) as usize % up.len();
             if closer.len() == up.len() {
                 return up[start];
             }
@@ -212,7 +223,7 @@ impl<'a> Planner<'a> {
         let child = closer[0].to as usize;
         let n_up = self.up_ports[child].len().max(1);
         let spines = (n_up / closer.len()).max(1);
-        let turn = (dst.0 / self.divisors[levels[child] as usize]) as usize % n_up;
+        let turn = (order / self.divisors[levels[child] as usize]) as usize % n_up;
         closer[turn / spines % closer.len()].number
     }
 }

@@ -201,7 +201,7 @@ class TwinBackend:
         if ready is not None:
             outcomes = [completed(launch, outcome) for outcome in ready]
             if gpu_network(trial) is not None:
-                return joined_steps(outcomes)
+                return joined_steps(outcomes, _parts(document, trial))
             return rows_of_job(outcomes[0]) if has_aggressors(trial) else outcomes[0]
         parts = [document]
         if measured.kind == "pairs" and not left_to_chance(self.platform, self.faults, trial):
@@ -254,9 +254,9 @@ class TwinBackend:
         measured = benchmark(trial.benchmark)
         network = gpu_network(trial)
         if network is not None and not (network.by_rails and measured.kind == "pairs"):
-            jobs = channel_work(self.platform, measured, trial)
-            return with_jobs(document, jobs, trial)
-        document["work"] = work(self.platform, measured, trial, self.faults)
+            document = with_jobs(document, channel_work(self.platform, measured, trial), trial)
+        else:
+            document["work"] = work(self.platform, measured, trial, self.faults)
         if has_aggressors(trial):
             return beside(document, trial, self.nodes, measured)
         return document

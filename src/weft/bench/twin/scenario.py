@@ -23,6 +23,7 @@ from weft.bench.twin.gpu.rails import (
     alltoall_job,
     message_costs,
     reducing_switches,
+    sendrecv_job,
 )
 from weft.bench.twin.rounds import count_of, rounds_of
 from weft.bench.twin.routing import routes_adaptively, routing
@@ -216,6 +217,8 @@ def channel_work(platform: Platform, benchmark: Benchmark, trial: Trial) -> list
     sizes = trial.sizes_bytes
     if benchmark.name == "alltoall" and network.by_rails:
         work = [[alltoall_job(size, options)] for size in sizes]
+    elif benchmark.name == "sendrecv" and network.by_rails:
+        work = [[sendrecv_job(trial.n_ranks, size)] for size in sizes]
     elif benchmark.name == "allreduce" or is_training(benchmark):
         if is_training(benchmark):
             sizes = training_step(platform, trial, benchmark.options).sizes
@@ -224,7 +227,7 @@ def channel_work(platform: Platform, benchmark: Benchmark, trial: Trial) -> list
         raise InputError(
             f"{benchmark.name} with option 'gpu_network'",
             where=f"trial {trial.id}",
-            expected="allreduce, or a step of training; by 'rails' alltoall and pairs, too",
+            expected="allreduce, a step of training; by 'rails' alltoall, sendrecv and pairs, too",
         )
     return [[RankJob({**job.step, **counts}, job.first_task) for job in jobs] for jobs in work]
 

@@ -15,6 +15,7 @@ from weft.bench.aggressor import (
 )
 from weft.bench.model import Trial
 from weft.bench.twin.gpu.network import OPTION as GPU_NETWORK
+from weft.bench.twin.gpu.network import gpu_network
 from weft.bench.twin.independent_rounds import ROW_COLUMNS
 from weft.catalog.benchmark import Benchmark
 from weft.catalog.load import benchmark
@@ -54,11 +55,15 @@ def check_tenants(trial: Trial, fidelity: str) -> None:
             where=trial.id,
             expected="the factor neighbour with it",
         )
-    if GPU_NETWORK in trial.options and (service_level(trial) or not alone):
+    network = gpu_network(trial)
+    if network is None or (alone and not service_level(trial)):
+        return
+    if network.one_rail or not network.by_rails:
         raise InputError(
-            f"option '{OPTION}' or '{SERVICE_LEVEL}' with '{GPU_NETWORK}'",
+            f"option '{OPTION}' or '{SERVICE_LEVEL}' with {GPU_NETWORK} = "
+            f"'{trial.options[GPU_NETWORK]}'",
             where=trial.id,
-            expected="one of them",
+            expected=f"{GPU_NETWORK} = 'rails', which simulates every adapter, or no neighbour",
         )
 
 
@@ -83,7 +88,8 @@ def highest_level(trial: Trial) -> int:
 
 def beside(document: Document, trial: Trial, nodes: Sequence[str], measured: Benchmark) -> Document:
     """The scenario with the aggressors, as many ranks a node as the job, which repeat what they do
-    until the job is done. Raises InputError where too few nodes are left, or for `pairs`."""
+    until the job is done. The channels of a job between GPUs are tenants already. Raises InputError
+    where too few nodes are left, or for `pairs`."""
     if measured.kind == "pairs":
         raise InputError(
             f"option '{OPTION}' with {measured.name}: its pairs have the fabric to themselves",
@@ -91,12 +97,15 @@ def beside(document: Document, trial: Trial, nodes: Sequence[str], measured: Ben
             expected="a collective, or a benchmark of two ranks",
         )
     aggressors = aggressors_of(trial)
-    whole = {key: value for key, value in document.items() if key not in {"placement", "work"}}
-    first: Document = {"name": "job", "role": "victim", "start_ns": HEAD_START_NS}
+    whole = {
+        key: value for key, value in document.items() if key not in {"placement", "work", "tenants"}
+    }
+    parts = ("placement", "work")
+    jobs = document.get("tenants") or [{"name": "job", **{key: document[key] for key in parts}}]
+    head: Document = {"role": "victim", "start_ns": HEAD_START_NS}
     level = service_level(trial)
-    first |= {"service_level": level} if level else {}
-    first |= {"placement": document["placement"], "work": document["work"]}
-    tenants = [first]
+    head |= {"service_level": level} if level else {}
+    tenants = [{**job, **head} for job in jobs]
     partitions: dict[int, list[str]] = {}
     for number, (one, drawn) in enumerate(
         zip(aggressors, nodes_of(aggressors, trial, nodes), strict=True), 1

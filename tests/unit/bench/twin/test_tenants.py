@@ -82,7 +82,7 @@ def test_only_the_job_is_measured_together_or_alone(twin: TwinBackend) -> None:
         ({"aggressors": [BESIDE], "service_level": 15}, "option 'service_level' is 15"),
         ({"aggressors": [BESIDE], "n_nodes": 32, "name": "pairs"}, "'aggressors' with pairs"),
         ({"service_level": 1}, "option 'service_level' without 'aggressors'"),
-        ({"aggressors": [BESIDE], "gpu_network": "ofi"}, "with 'gpu_network'"),
+        ({"aggressors": [BESIDE], "gpu_network": "ofi"}, "with gpu_network = 'ofi'"),
     ],
 )
 def test_what_no_twin_has_is_refused(

@@ -200,21 +200,32 @@ def by_step(document: Document) -> list[Document]:
     one scenario nothing holds the earlier one back."""
     n_steps = len(document["tenants"][0]["work"])
     return [
-        {
-            **document,
-            "tenants": [
-                {**job, "work": [job["work"][step]]}
-                for job in document["tenants"]
-                if job["work"][step]["benchmark"] != IDLE["benchmark"]
-            ],
-        }
+        {**document, "tenants": [*_channels_at(document, step), *_aggressors(document)]}
         for step in range(n_steps)
     ]
 
 
-def joined_steps(outcomes: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """The outcomes of `by_step` as one."""
-    rows = [slowest_channel(outcome) for outcome in outcomes]
+def _channels_at(document: Document, step: int) -> list[Document]:
+    """The tenants that take part in a step, of this step alone."""
+    return [
+        {**job, "work": [job["work"][step]]}
+        for job in document["tenants"]
+        if not job.get("repeat") and job["work"][step]["benchmark"] != IDLE["benchmark"]
+    ]
+
+
+def _aggressors(document: Document) -> list[Document]:
+    return [job for job in document["tenants"] if job.get("repeat")]
+
+
+def joined_steps(
+    outcomes: Sequence[Mapping[str, Any]], parts: Sequence[Document]
+) -> Mapping[str, Any]:
+    """The outcomes of the parts of `by_step` as one, without the rows of aggressors."""
+    rows = [
+        slowest_channel(outcome, len(part["tenants"]) - len(_aggressors(part)))
+        for outcome, part in zip(outcomes, parts, strict=True)
+    ]
     columns = {key: np.concatenate([row[key] for row in rows]) for key in ROW_COLUMNS}
     columns["step"] = np.repeat(np.arange(len(rows)), [len(row["step"]) for row in rows])
     notes = dict.fromkeys(note for row in rows for note in row["notes"])
@@ -235,12 +246,13 @@ def _reported_by_step(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, list[A
     return reported
 
 
-def slowest_channel(outcome: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The rows of an outcome, of each step and iteration that of the latest channel."""
+def slowest_channel(outcome: Mapping[str, Any], n_channels: int) -> Mapping[str, Any]:
+    """The rows of an outcome, of each step and iteration that of the latest of the channels, the
+    first tenants."""
     tenant, step, iteration = (np.asarray(outcome[key]) for key in ("tenant", "step", "iteration"))
     duration = np.asarray(outcome["duration_ps"])
     slowest = np.zeros_like(duration[tenant == 0])
-    for channel in np.unique(tenant):
+    for channel in range(n_channels):
         own = np.flatnonzero(tenant == channel)
         order = own[np.lexsort((iteration[own], step[own]))]
         slowest = np.maximum(slowest, duration[order])

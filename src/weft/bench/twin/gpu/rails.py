@@ -3,6 +3,7 @@
 Of the two alike channels that NCCL has an adapter, a ring stands for both. Rings of different
 adapters begin with different GPUs: a ring leaves a node from the GPU next to its adapter, and
 reaches the next node's first GPU from the adapter of the same number through the root complex.
+A ring begins as late as NCCL's own latency of all its steps takes: the twin's blocks have none.
 NVLSTree is one job of all GPUs; the part of each GPU goes up and down the trees of its rail. With
 one rail, the first GPU of each node stands for all: rails are alike where cables and nodes are.
 
@@ -102,20 +103,23 @@ def inside_of_switched_node(platform: Platform) -> Document:
 
 def reducing_switches(packet_bytes: int, share: float) -> Document:
     """The part `in_network` of a scenario: NvSwitches that add up pieces of a packet each, for a
-    share of the slices of a node."""
+    share of the slices of a node; for NVLS between nodes (CollNet), switches of the fabric
+    that do so, too."""
     nvls = {
         "payload_bytes": packet_bytes,
         "reduction_ns": NVLS_REDUCTION_NS,
         "outstanding": max(1, round(NVLS_BYTES_UNDER_WAY * share) // packet_bytes),
     }
-    return {"reduction_ns": NVLS_REDUCTION_NS, "payload_bytes": 256, "nvls": nvls}
+    sat = {"payload_bytes": packet_bytes}
+    return {"reduction_ns": NVLS_REDUCTION_NS, "payload_bytes": 256, "nvls": nvls, "sat": sat}
 
 
 def rail_jobs(platform: Platform, trial: Trial, size: int, *, one_rail: bool) -> list[RankJob]:
     """The jobs of an allreduce of `size` bytes, all at the same time, by the algorithm and protocol
     that NCCL takes. Raises InputError."""
     n_rails = _rails_in_use(platform, trial)
-    algorithm, start_ns, payload = nccl_choice(platform, rail_conditions(trial, size))
+    asked = rail_conditions(trial, size)
+    algorithm, start_ns, payload = nccl_choice(platform, asked)
     _refuse_algorithm(platform, trial, algorithm)
     step: dict[str, Any] = {"benchmark": "allreduce", "compute_ns": start_ns}
     if one_rail:
@@ -131,7 +135,8 @@ def rail_jobs(platform: Platform, trial: Trial, size: int, *, one_rail: bool) ->
     if algorithm == "nvls":
         # NCCL counts on this share of the links for what its switches add up.
         share = nccl_constants().nvls_efficiency[switched_gpus(platform).architecture]
-        return [RankJob({**step, "algorithm": "nvls", "size_bytes": round(size / share)})]
+        name = "nvls" if len(trial.nodes) == 1 else "collnet"
+        return [RankJob({**step, "algorithm": name, "size_bytes": round(size / share)})]
     if algorithm == "nvlstree":
         tree = {"algorithm": "nvls_tree", "segment_bytes": SEGMENT_BYTES}
         return [RankJob({**step, **tree, "size_bytes": size})]
@@ -139,7 +144,8 @@ def rail_jobs(platform: Platform, trial: Trial, size: int, *, one_rail: bool) ->
     n_parts = n_rails if len(trial.nodes) > 1 else 1
     part = max(1, round(size / payload / n_parts))
     if algorithm == "ring":
-        ring = {**step, "algorithm": "ring", "size_bytes": part}
+        latency_ns = round(nccl(platform, asked).terms[0].time_ns)
+        ring = {**step, "algorithm": "ring", "size_bytes": part, "compute_ns": latency_ns}
         # The last GPU of a node is the one next to the ring's adapter.
         firsts = [(rail + 1) * stride % trial.tasks_per_node for rail in range(n_parts)]
         return [RankJob(ring, first) for first in firsts]
@@ -165,7 +171,8 @@ def _rails_in_use(platform: Platform, trial: Trial) -> int:
 
 def _refuse_algorithm(platform: Platform, trial: Trial, algorithm: str) -> None:
     """Raises InputError for an algorithm that is not simulated on these nodes."""
-    known = {"ring", "tree", "nvls" if len(trial.nodes) == 1 else "nvlstree"}
+    is_alone = len(trial.nodes) == 1
+    known = {"ring", "tree", "nvls", *(() if is_alone else ("nvlstree",))}
     if algorithm not in known:
         raise InputError(
             f"an allreduce by {algorithm} with option 'gpu_network'",
@@ -174,7 +181,7 @@ def _refuse_algorithm(platform: Platform, trial: Trial, algorithm: str) -> None:
         )
     most = min(platform.hcas_per_node, trial.tasks_per_node)
     asked = _rails_in_use(platform, trial)
-    if asked < most and (algorithm != "ring" or len(trial.nodes) == 1):
+    if asked < most and (algorithm != "ring" or is_alone):
         raise InputError(
             f"{asked} of {most} rails of an allreduce by {algorithm}",
             where=f"trial {trial.id}",
@@ -195,10 +202,22 @@ def alltoall_job(size: int, options: Mapping[str, Any]) -> RankJob:
     return RankJob({"benchmark": "alltoall", "algorithm": algorithm, "size_bytes": size})
 
 
+def sendrecv_job(n_ranks: int, size: int) -> RankJob:
+    """Every GPU sends `size` bytes to the next one in rank order, and receives from the one before,
+    as sendrecv_perf does."""
+    lines = [f"num_ranks {n_ranks}"]
+    for rank in range(n_ranks):
+        there, back = (rank + 1) % n_ranks, (rank - 1) % n_ranks
+        both = (f"a: send {size}b to {there} tag 0", f"b: recv {size}b from {back} tag 0")
+        lines += [f"rank {rank} {{", *both, "}"]
+    text = "\n".join(lines) + "\n"
+    return RankJob({"benchmark": "schedule", "format": "goal", "text": text})
+
+
 def message_costs() -> Document:
     """Costs of a message between GPUs, in the keys of the scenario's `host`: what a send costs when
-    many are under way, and no processor's copies. NCCL's latencies of a hop are not in it: pieces
-    under way hide them in large buffers."""
+    many are under way, and no processor's copies. NCCL's latencies of a hop are not in it: a ring
+    begins as late as they take together, and pieces under way hide those of trees."""
     gap_ns = practice("nccl-message").value * 1e3
     return {"regimes": [{"protocol": "eager", "gap_ns": gap_ns}]}
 
