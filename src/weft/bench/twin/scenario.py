@@ -18,9 +18,9 @@ from weft.bench.twin.gpu.network import (
     nccl_jobs,
 )
 from weft.bench.twin.gpu.rails import (
-    JOINED_PACKETS,
     RankJob,
     alltoall_job,
+    joined_packets,
     message_costs,
     reducing_switches,
     sendrecv_job,
@@ -80,7 +80,7 @@ def scenario(
     if network is not None and network.by_rails:
         costs |= message_costs()
         is_part = is_one_rail(trial)
-        packet_bytes *= JOINED_PACKETS if is_part else 1
+        packet_bytes *= joined_packets(len(trial.nodes)) if is_part else 1
         share = 1 / trial.tasks_per_node if is_part else 1.0
         own["in_network"] = reducing_switches(packet_bytes, share)
     if network is not None and network.sockets:
