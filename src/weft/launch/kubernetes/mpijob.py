@@ -7,6 +7,7 @@ SOURCE: kubeflow/mpi-operator 0.6, pkg/apis/kubeflow/v2beta1/types.go and
 pkg/controller/mpi_job_controller.go. Azure and AWS document nccl-tests on Kubernetes as MPIJobs.
 """
 
+import math
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
@@ -23,18 +24,34 @@ CHECK_LABEL, JOB_LABEL, ROLE_LABEL = "weft-check", "weft-job", "weft-role"
 """Labels of all objects of a check, of a launch, and of its launcher or workers."""
 NODES_ANNOTATION = "weft-nodes"
 KEPT_S = 600
-"""A finished job that weft could not delete is gone after this time."""
+"""The launcher of a finished job that weft could not delete is gone after this time."""
+SPARE_S = 60
+"""A worker ends so long after all limits of its launch, even where no launcher was ever made."""
 HOSTFILE = "/etc/mpi/hostfile"
-START_MPIRUN = (
-    "while read -r host _; do n=0; until getent hosts $host >/dev/null || [ $n -ge 30 ];"
-    f" do n=$((n+1)); sleep 1; done; done < {HOSTFILE};"
-    " path=$(command -v mpirun) || { echo no mpirun in the image >&2; exit 127; };"
-    ' exec "$path" "$@"'
-)
-"""The names of workers reach the cluster's DNS some seconds after their pods are ready. Called by
-its whole path, mpirun also finds its own programs on the workers.
+LACKS = "weft: no "
+"""Begins a line of the launcher that tells what it lacks to start mpirun."""
+START_MPIRUN = f"""\
+for one in getent mpirun; do
+  command -v $one >/dev/null && continue
+  echo "{LACKS}$one in the image"
+  exit 1
+done
+n=0
+while read -r host _; do
+  until getent hosts "$host" >/dev/null; do
+    [ "$host" = "$said" ] || echo "{LACKS}address of $host"
+    said=$host n=$((n+1))
+    sleep 1
+  done
+done < {HOSTFILE}
+[ $n -eq 0 ] || echo "weft: all addresses after $n s"
+exec "$(command -v mpirun)" "$@"
+"""
+"""The names of workers reach the cluster's DNS some seconds after their pods are ready; a queue may
+even start the launcher before them. Called by its whole path, mpirun also finds its own programs on
+the workers.
 
-SOURCE: Open MPI 4.1, mpirun(1), --prefix.
+SOURCE: Open MPI 4.1, mpirun(1), --prefix. kubeflow/mpi-operator, pull request 868.
 """
 SSH_OPTIONS = (
     "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
@@ -71,6 +88,27 @@ class PodLaunch:
     limit_s: float
 
 
+_OF_JOB: Mapping[str, type] = {
+    "metadata": dict,
+    "metadata.labels": dict,
+    "metadata.annotations": dict,
+    "spec.runPolicy": dict,
+    "spec.runPolicy.schedulingPolicy": dict,
+}
+_OF_ROLE: Mapping[str, type] = {
+    "metadata": dict,
+    "metadata.labels": dict,
+    "spec.tolerations": list,
+}
+_OF_CONTAINER: Mapping[str, type] = {
+    "env": list,
+    "resources": dict,
+    "resources.limits": dict,
+    "resources.requests": dict,
+}
+"""The parts of a site's MPIJob that weft adds to. Where one is absent, weft makes it."""
+
+
 def refuse_template(template: Any, where: str) -> None:
     """Raises InputError for a document that is no MPIJob with a launcher and workers."""
     expected = f"an MPIJob ({API_VERSION}) with a container for Launcher and for Worker"
@@ -87,6 +125,28 @@ def refuse_template(template: Any, where: str) -> None:
             is_usable = False
         if not is_usable:
             raise InputError(f"{role} has no container", where=where, expected=expected)
+    _refuse_shapes(template, _OF_JOB, where)
+    for role in (LAUNCHER, WORKER):
+        replica = template["spec"]["mpiReplicaSpecs"][role]
+        at = f"{where}: spec.mpiReplicaSpecs.{role}.template"
+        _refuse_shapes(replica["template"], _OF_ROLE, at)
+        at += ".spec.containers[0]"
+        _refuse_shapes(_container(replica), _OF_CONTAINER, at)
+        for one in _container(replica).get("env") or ():
+            if not isinstance(one, dict):
+                raise InputError(
+                    f"{one!r} is no variable", where=at, expected="{name: ..., value: ...}"
+                )
+
+
+def _refuse_shapes(part: Mapping[str, Any], shapes: Mapping[str, type], where: str) -> None:
+    for path, shape in shapes.items():
+        found: Any = part
+        for key in path.split("."):
+            found = (found or {}).get(key)
+        if found is not None and not isinstance(found, shape):
+            kind = "a mapping" if shape is dict else "a list"
+            raise InputError(f"{path} is {found!r:.60}", where=where, expected=kind)
 
 
 def mpi_job(site: PodSite, launch: PodLaunch) -> dict[str, Any]:
@@ -106,27 +166,48 @@ def mpi_job(site: PodSite, launch: PodLaunch) -> dict[str, Any]:
     spec = job["spec"]
     spec["slotsPerWorker"] = launch.n_gpus
     spec["launcherCreationPolicy"] = "WaitForWorkersReady"
-    spec["runPolicy"] = {
-        **(spec.get("runPolicy") or {}),
-        # A crash is a reading: a second try would hide it.
-        "backoffLimit": 0,
-        # A launcher that weft can no longer reach ends all the same.
-        "activeDeadlineSeconds": int(launch.limit_s + site.start_limit_s),
-        "ttlSecondsAfterFinished": KEPT_S,
-        "cleanPodPolicy": "Running",
-    }
+    # The command is that of Open MPI, and so is its host file, which has the workers alone.
+    spec["mpiImplementation"] = "OpenMPI"
+    spec.pop("runLauncherAsWorker", None)
+    spec["runPolicy"] = _run_policy(spec.get("runPolicy") or {}, site, launch)
     replicas = spec["mpiReplicaSpecs"]
     for role, n in ((LAUNCHER, 1), (WORKER, len(launch.nodes))):
         replicas[role]["replicas"] = n
         replicas[role]["restartPolicy"] = "Never"
         _set_pod(replicas[role]["template"], site, launch, role, labels)
-    launcher = _container(replicas[LAUNCHER])
+    launcher, worker = _container(replicas[LAUNCHER]), _container(replicas[WORKER])
     launcher.pop("args", None)
     launcher["command"] = ["/bin/sh", "-c", START_MPIRUN, *_mpirun(launcher, launch)]
-    resources = _container(replicas[WORKER]).setdefault("resources", {})
+    worker["resources"] = dict(worker.get("resources") or {})
     for kind in ("limits", "requests"):
-        resources[kind] = {**(resources.get(kind) or {}), site.gpu: launch.n_gpus}
+        own = worker["resources"].get(kind) or {}
+        worker["resources"][kind] = {**own, site.gpu: launch.n_gpus}
+        # The workers take all GPUs: a launcher that wants one would never start.
+        ((launcher.get("resources") or {}).get(kind) or {}).pop(site.gpu, None)
     return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec}
+
+
+def _run_policy(own: Mapping[str, Any], site: PodSite, launch: PodLaunch) -> dict[str, Any]:
+    """The site's policy with the limits of this launch; whoever queues jobs suspends them."""
+    scheduling = dict(own.get("schedulingPolicy") or {})
+    scheduling.pop("minResources", None)
+    # By itself the operator counts the launcher, too, which it makes only when the workers run: a
+    # gang scheduler would wait forever. SOURCE: kubeflow/mpi-operator, issue 608.
+    scheduling["minAvailable"] = len(launch.nodes)
+    return {
+        **{key: value for key, value in own.items() if key != "suspend"},
+        "schedulingPolicy": scheduling,
+        # A crash is a reading: a second try would hide it.
+        "backoffLimit": 0,
+        # A launcher that weft can no longer reach ends all the same.
+        "activeDeadlineSeconds": _deadline_s(site, launch),
+        "ttlSecondsAfterFinished": KEPT_S,
+        "cleanPodPolicy": "Running",
+    }
+
+
+def _deadline_s(site: PodSite, launch: PodLaunch) -> int:
+    return max(1, math.ceil(launch.limit_s + site.start_limit_s))
 
 
 def _container(replica: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,10 +223,12 @@ def _set_pod(
     role: str,
     labels: Mapping[str, str],
 ) -> None:
-    metadata = template.setdefault("metadata", {})
+    metadata = template["metadata"] = dict(template.get("metadata") or {})
     own = {**labels, ROLE_LABEL: role.lower()}
     metadata["labels"] = {**(metadata.get("labels") or {}), **own}
     pod = template["spec"]
+    # With it the scheduler would not be asked.
+    pod.pop("nodeName", None)
     if site.image:
         pod["containers"][0]["image"] = site.image
     # As daemon sets are placed: the scheduler counts the GPUs, which it does not with nodeName. The
@@ -161,6 +244,7 @@ def _set_pod(
         apart = {"matchLabels": workers}
         spread = {"labelSelector": apart, "topologyKey": "kubernetes.io/hostname"}
         pod["affinity"]["podAntiAffinity"] = {required: [spread]}
+        pod["activeDeadlineSeconds"] = _deadline_s(site, launch) + SPARE_S
     # The nodes are chosen by name, so taints of GPU nodes and of cordoned ones keep nobody out.
     pod["tolerations"] = [
         *(pod.get("tolerations") or ()),

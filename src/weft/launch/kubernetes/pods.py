@@ -20,8 +20,8 @@ STARTING = {"ContainerCreating", "PodInitializing", ""}
 """Reasons of a container that may still start; any other is an error."""
 DESCRIBE = (
     "'kubectl describe pod' of such a pod while weft runs; --manifest may ask for a volume, a"
+    " secret or a device that the node lacks"
 )
-DESCRIBE += " secret or a device that the node lacks"
 MOST_LETTERS = 300
 
 
@@ -42,8 +42,8 @@ class PodProblem:
 @dataclass(frozen=True, slots=True)
 class LaunchPods:
     """The state of a launch. `launcher`: name of that pod and of its container, None before it
-    exists; `exit_code`: None before its end; `node_of`: nodes by pod; `waiting`: a pod that has not
-    started, in words."""
+    exists; `is_running`: it and all workers run; `exit_code`: None before its end; `node_of`: nodes
+    by pod; `waiting`: what has not started, in words."""
 
     n_pods: int
     launcher: tuple[str, str] | None
@@ -63,19 +63,34 @@ def launch_pods(pods: Sequence[Pod], nodes: Sequence[str]) -> LaunchPods:
     taken = {node_of[_name(pod)] for pod in workers if _name(pod) in node_of}
     left = [node for node in nodes if node not in taken]
     problems = [one for pod in (*workers, *launchers) for one in _problems(pod, left)]
+    problems += _misplaced(workers, nodes)
     problems.sort(key=lambda one: not one.is_final)
     state = _first_state(launcher) if launcher is not None else {}
     ended = state.get("terminated")
-    waiting = [f"{_name(pod)} on {_where(pod, left)}" for pod in pods if not _has_started(pod)]
+    waiting = [f"pod {_name(pod)} on {_where(pod, left)}" for pod in pods if not _has_started(pod)]
+    n_running = sum((pod.get("status") or {}).get("phase") == "Running" for pod in workers)
     return LaunchPods(
         n_pods=len(pods),
         launcher=None if launcher is None else (_name(launcher), _container(launcher)),
-        is_running="running" in state,
+        is_running="running" in state and n_running >= len(nodes),
         exit_code=None if ended is None else int(ended.get("exitCode", 1)),
         node_of=node_of,
         problem=problems[0] if problems else None,
-        waiting=waiting[0] if waiting else "the launcher",
+        waiting=waiting[0] if waiting else "its launcher",
     )
+
+
+def _misplaced(workers: Sequence[Pod], nodes: Sequence[str]) -> Iterator[PodProblem]:
+    """Workers on other nodes than those asked for: their figures would be read as those nodes'."""
+    placed = [str(pod["spec"]["nodeName"]) for pod in workers if _is_placed(pod)]
+    others = [node for i, node in enumerate(placed) if node not in nodes or node in placed[:i]]
+    if others:
+        yield PodProblem(
+            "misplaced",
+            f"its pod was put on {others[0]}, not on {' or '.join(nodes)} alone",
+            "the affinity of the pod: an admission webhook of the cluster may change it",
+            is_final=True,
+        )
 
 
 def offering(
@@ -91,6 +106,21 @@ def offering(
         is_usable = conditions.get("Ready") == "True" and not is_cordoned
         if n > 0 and (is_usable or not usable):
             found[_name(node)] = n
+    return found
+
+
+def left_out(nodes: Sequence[Mapping[str, Any]], gpu: str) -> dict[str, list[str]]:
+    """By reason the nodes that have the resource, and do not offer it to pods."""
+    usable, offers = offering(nodes, gpu), offering(nodes, gpu, usable=False)
+    found: dict[str, list[str]] = {}
+    for node in nodes:
+        name = _name(node)
+        has_gpus = int(((node.get("status") or {}).get("capacity") or {}).get(gpu, 0)) > 0
+        if name in usable or not (has_gpus or name in offers):
+            continue
+        is_cordoned = (node.get("spec") or {}).get("unschedulable")
+        reason = "cordoned" if is_cordoned else "not ready" if name in offers else f"no {gpu} works"
+        found.setdefault(reason, []).append(name)
     return found
 
 
@@ -116,7 +146,9 @@ def _problems(pod: Pod, left: Sequence[str]) -> Iterator[PodProblem]:
         text = f"its pod on {where} failed: {status['reason']}: {_cut(status.get('message'))}"
         yield PodProblem("refused", text, f"'kubectl describe node {where}'", node, is_final=True)
     scheduled = conditions.get("PodScheduled") or {}
-    if scheduled.get("status") == "False":
+    # A gate is opened by its owner, such as a queue; a nominated node is being emptied for the pod.
+    is_awaited = scheduled.get("reason") == "SchedulingGated" or status.get("nominatedNodeName")
+    if scheduled.get("status") == "False" and not is_awaited:
         yield _unscheduled(_cut(scheduled.get("message")), where, node)
     for one in (
         *(status.get("initContainerStatuses") or ()),
@@ -129,7 +161,7 @@ def _unscheduled(message: str, where: str, node: str | None) -> PodProblem:
     message = message.partition(" preemption:")[0].rstrip(". ")
     remedy = f"'kubectl describe node {where}'"
     if "Insufficient" in message:
-        remedy += ": free what other pods hold there"
+        remedy += ": free what other pods hold there; --tasks-per-node N takes fewer GPUs"
     elif "affinity" in message:
         remedy = "'kubectl get nodes': the cluster may have no node of this name"
     elif "taint" in message:
@@ -164,10 +196,26 @@ def _of_container(
     elif how in ("StartError", "ContainerCannotRun"):
         text = f"its container on {where} does not start: {_cut(ended.get('message'))}"
         yield PodProblem("container", text, DESCRIBE, node, is_final=True)
-    elif code and _role(pod) != LAUNCHER.lower() and not pod["metadata"].get("deletionTimestamp"):
-        text = f"sshd on {where} ended with exit code {code}"
-        remedy = "sshd in the image (openssh-server), or a command for Worker in --manifest"
-        yield PodProblem("sshd", text, remedy, node, is_final=True)
+    elif code is not None and not pod["metadata"].get("deletionTimestamp"):
+        yield from _ended(one, pod, where, node)
+
+
+def _ended(one: Mapping[str, Any], pod: Pod, where: str, node: str | None) -> Iterator[PodProblem]:
+    """A container that ended by itself, and should not have. mpirun's own end is no problem."""
+    code = one["state"]["terminated"]["exitCode"]
+    is_worker = _role(pod) != LAUNCHER.lower()
+    if one.get("name") == _container(pod):
+        if is_worker:
+            remedy = "sshd -De in the image (openssh-server), or a command for Worker in --manifest"
+            text = f"sshd on {where} ended with exit code {code}"
+            yield PodProblem("sshd", text, remedy, node, is_final=True)
+        return
+    is_first = one in ((pod.get("status") or {}).get("initContainerStatuses") or ())
+    has_failed = (pod.get("status") or {}).get("phase") == "Failed" if is_first else is_worker
+    if code and has_failed:
+        text = f"container {one.get('name')} on {where} ended with exit code {code}"
+        remedy = "'kubectl logs' of it while weft runs; --manifest, or a webhook, brings it"
+        yield PodProblem("container", text, remedy, node, is_final=True)
 
 
 def _name(of: Mapping[str, Any]) -> str:

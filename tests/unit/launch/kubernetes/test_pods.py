@@ -109,3 +109,59 @@ def test_only_ready_nodes_that_are_not_cordoned_offer_gpus() -> None:
     assert offering(nodes, "nvidia.com/gpu") == {"n1": 8}
     assert offering(nodes, "amd.com/gpu") == {}
     assert offering(nodes, "nvidia.com/gpu", usable=False) == {"n1": 8, "n3": 8, "n4": 7}
+
+
+def test_a_launch_runs_once_its_workers_do() -> None:
+    # A queue may start the launcher first. SOURCE: kubeflow/mpi-operator, pull request 868.
+    pending = pod("worker", 1, {"phase": "Pending"}, NODES[1])
+    launcher = running("launcher", 0, NODES[0])
+    assert not launch_pods([running("worker", 0, NODES[0]), pending, launcher], NODES).is_running
+    workers = [running("worker", i, node) for i, node in enumerate(NODES)]
+    assert launch_pods([*workers, launcher], NODES).is_running
+
+
+@pytest.mark.parametrize("placed", [(NODES[0], "c.example"), (NODES[0], NODES[0])])
+def test_a_worker_on_another_node_than_asked_ends_the_launch(placed: tuple[str, str]) -> None:
+    workers = [running("worker", i, node) for i, node in enumerate(placed)]
+    problem = launch_pods(workers, NODES).problem
+    assert problem is not None
+    assert problem.is_final
+    assert not problem.is_fault
+    assert f"its pod was put on {placed[1]}, not on a.example or b.example alone" in problem.text
+
+
+@pytest.mark.parametrize(
+    ("condition", "more"),
+    [({"reason": "SchedulingGated"}, {}), ({}, {"nominatedNodeName": NODES[0]})],
+    ids=["a gate of a queue", "other pods are being preempted"],
+)
+def test_a_pod_that_is_still_to_get_its_node_is_no_problem(
+    condition: dict[str, str], more: dict[str, str]
+) -> None:
+    unplaced = {"type": "PodScheduled", "status": "False", **condition}
+    one = pod("worker", 0, {"phase": "Pending", "conditions": [unplaced], **more})
+    assert launch_pods([one], NODES).problem is None
+
+
+def ended(name: str, code: int) -> dict[str, Any]:
+    return {"name": name, "state": {"terminated": {"exitCode": code, "reason": "Completed"}}}
+
+
+def test_a_worker_whose_sshd_went_into_the_background_has_ended() -> None:
+    status = {"phase": "Succeeded", "containerStatuses": [ended("worker", 0)]}
+    problem = launch_pods([pod("worker", 0, status, NODES[0])], NODES).problem
+    assert problem is not None
+    assert problem.text == "sshd on a.example ended with exit code 0"
+    assert problem.is_final
+
+
+@pytest.mark.parametrize("role", ["worker", "launcher"])
+def test_a_container_that_runs_first_and_fails_is_named(role: str) -> None:
+    status = {"phase": "Failed", "initContainerStatuses": [ended("tuner", 3)]}
+    one = pod(role, 0, status, NODES[0])
+    problem = launch_pods([one], NODES).problem
+    assert problem is not None
+    assert problem.text == "container tuner on a.example ended with exit code 3"
+    status["phase"] = "Pending"
+    status["initContainerStatuses"] = [ended("tuner", 0)]
+    assert launch_pods([one], NODES).problem is None
