@@ -16,7 +16,10 @@ from typing import Any
 from tests.nccl_simulation import Planted, SimulatedNccl
 
 from weft.bench.nccl.program import NcclGroup
+from weft.cli import run
 from weft.core.process import Ending
+
+NODES = tuple(f"gpu-{i}.example.net" for i in range(1, 7))
 
 SCRIPT = r"""
 import json, os, sys, time
@@ -43,7 +46,7 @@ def pod(job, role, index, node, phase, state, **status):
     status = {"phase": phase, "containerStatuses": [one] if state else [], **status}
     where = {"nodeName": node} if node else {}
     pod_name = f"{name}-worker-{index}" if role == "worker" else f"{name}-launcher-x7k2p"
-    return {"metadata": {"name": pod_name, "labels": labels},
+    return {"metadata": {"name": pod_name, "labels": labels, "uid": pod_name},
             "spec": {**where, "containers": [container]}, "status": status}
 def waiting(reason, message=""):
     return {"waiting": {"reason": reason, "message": message}}
@@ -82,13 +85,23 @@ def pods_of(job, tick, cluster):
         return found
     if "deleted" in faults and tick > 1:
         return found
+    launcher = pod(job, "launcher", 0, nodes[0], "Running", {"running": {}})
+    if "drained" in faults and tick > 1:
+        # The operator makes the worker anew; mpirun loses its daemon.
+        found[faults.index("drained")]["metadata"]["uid"] = "another"
+        if tick > 2:
+            launcher["status"] = ended(launcher, 1)
+        return [*found, launcher]
     output = cluster["outputs"][",".join(sorted(nodes))]
     if tick < 2 or output["hangs"]:
-        state, phase = {"running": {}}, "Running"
-    else:
-        state = {"terminated": {"exitCode": output["code"], "reason": "Completed"}}
-        phase = "Failed" if output["code"] else "Succeeded"
-    return [*found, pod(job, "launcher", 0, nodes[0], phase, state)]
+        return [*found, launcher]
+    # The operator deletes running workers as soon as the launcher has ended (cleanPodPolicy).
+    launcher["status"] = ended(launcher, output["code"])
+    return [launcher]
+def ended(launcher, code):
+    state = {"terminated": {"exitCode": code, "reason": "Completed"}}
+    one = {**launcher["status"]["containerStatuses"][0], "state": state}
+    return {"phase": "Failed" if code else "Succeeded", "containerStatuses": [one]}
 def get(words, cluster):
     if words[0] == "nodes":
         return cluster["nodes"]
@@ -110,16 +123,20 @@ def get(words, cluster):
 def main(words):
     with open(os.path.join(HERE, "calls"), "a") as file:
         file.write(json.dumps(words) + "\n")
-    if words[0] == "--namespace":
+    while words[0] in ("--context", "--namespace"):
         words = words[2:]
     cluster = load("cluster.json")
     verb = words[0]
+    if verb == "config":
+        print(json.dumps({"current-context": "site", "contexts": [
+            {"name": "site", "context": {"cluster": "c", "namespace": "checks"}}]}))
+        return
     for on, said in cluster["refused"].items():
         if on == verb:
             fail(said)
     if verb in cluster["all"]:
         time.sleep(600)
-    if verb == "apply":
+    if verb == "create":
         jobs = load("jobs.json")
         for job in json.load(sys.stdin)["items"]:
             assert job["metadata"]["name"] not in jobs, "a name twice"
@@ -133,7 +150,7 @@ def main(words):
         text = cluster["outputs"][",".join(sorted(nodes))]["text"]
         for i, node in enumerate(nodes):
             text = text.replace("@" + node + "@", name + "-worker-" + str(i))
-        sys.stdout.write(text)
+        sys.stdout.write(cluster["says"] or text)
     elif verb == "delete":
         of = selected(words)
         jobs = load("jobs.json")
@@ -149,8 +166,9 @@ class StandInCluster:
     """`kubectl` in a folder to be put on PATH, and what it plays.
 
     `planted` are faults that show in the output of nccl-tests. `faults`, by node: image, gpus,
-    mount, evicted, memory, sshd, deleted. `everywhere`: 'operator' (none makes pods), or verbs of
-    kubectl that never end. `refused`: verbs with the text of their error.
+    mount, evicted, memory, sshd, deleted, drained. `everywhere`: 'operator' (none makes pods), or
+    verbs of kubectl that never end. `refused`: verbs with the text of their error. `says`: what
+    all launchers print instead.
     """
 
     def __init__(
@@ -163,6 +181,7 @@ class StandInCluster:
         everywhere: Sequence[str] = (),
         refused: Mapping[str, str] | None = None,
         n_gpus: int = 8,
+        says: str = "",
     ) -> None:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
@@ -177,6 +196,7 @@ class StandInCluster:
             "faults": dict(faults or {}),
             "all": list(everywhere),
             "refused": dict(refused or {}),
+            "says": says,
         }
         (folder / "cluster.json").write_text(json.dumps(self.cluster))
         for name in ("jobs.json", "ticks.json"):
@@ -211,3 +231,10 @@ def _output(backend: SimulatedNccl, hosts: tuple[str, ...]) -> dict[str, Any]:
     for host in hosts:
         text = text.replace(host, f"@{host}@")
     return {"text": text, "code": ended.exit_code, "hangs": ended.ending is Ending.TIMED_OUT}
+
+
+def check(where: Path, *more: str) -> int:
+    """The exit code of a check in pods of the cluster whose kubectl is the first on PATH."""
+    limits = ("--launch-limit", "1s", "--start-limit", "3s", "--no-report")
+    options = ("--launcher", "kubernetes", "--image", "site/nccl-tests:1", *limits)
+    return run(["check", "--with", "nccl", *options, "--dir", str(where / "run"), *more])

@@ -1,50 +1,25 @@
 """`weft check --with nccl --launcher kubernetes` over a stand-in for kubectl: faults of nodes are
 named as with other launchers, faults of the cluster with the next step; no object is left."""
 
-import os
 import re
 import shutil
-import signal
 import subprocess
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
-from tests.kubernetes.stand_in import StandInCluster
+from tests.kubernetes.stand_in import NODES, StandInCluster, check
 from tests.nccl_simulation import Planted
 
-from weft.bench.nccl import kubernetes
 from weft.cli import run
 from weft.launch.kubernetes import kubectl
 
-NODES = tuple(f"gpu-{i}.example.net" for i in range(1, 7))
 THIRD = NODES[2]
+VERBS = {"config", "create", "get", "logs", "delete"}
 Capture = pytest.CaptureFixture[str]
 Cluster = Callable[..., StandInCluster]
-
-
-@pytest.fixture
-def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cluster:
-    """Makes a cluster whose kubectl is the first on PATH; its pods take steps quickly."""
-    monkeypatch.setattr(kubernetes, "POLL_S", 0.01)
-    monkeypatch.setattr(kubernetes, "SETTLE_S", 0.3)
-
-    def made(*given: Any, **more: Any) -> StandInCluster:
-        one = StandInCluster(tmp_path / "cluster", NODES, *given, **more)
-        monkeypatch.setenv("PATH", str(one.folder), prepend=os.pathsep)
-        return one
-
-    return made
-
-
-def check(where: Path, *more: str) -> int:
-    limits = ("--launch-limit", "1s", "--start-limit", "3s", "--no-report")
-    options = ("--launcher", "kubernetes", "--image", "site/nccl-tests:1", *limits)
-    return run(["check", "--with", "nccl", *options, "--dir", str(where / "run"), *more])
 
 
 OF_NODES = {
@@ -117,6 +92,7 @@ OF_CLUSTER = {
     ),
     "sshd": (f"sshd on {THIRD} ended with exit code 127", "openssh-server"),
     "deleted": ("its pods were deleted while it ran", "keep other controllers"),
+    "drained": ("its pods were deleted while it ran", "drains of nodes"),
 }
 
 
@@ -169,23 +145,23 @@ def test_a_fault_of_all_nodes_ends_the_check_with_the_next_step(
 
 REFUSALS = {
     "no operator": (
-        {"apply": 'error: no matches for kind "MPIJob" in version "kubeflow.org/v2beta1"'},
+        {"create": 'error: no matches for kind "MPIJob" in version "kubeflow.org/v2beta1"'},
         (3, "the cluster has no MPIJob", "install the MPI operator"),
     ),
     "forbidden": (
-        {"apply": 'Error from server (Forbidden): User "jane" cannot create resource "mpijobs"'},
+        {"create": 'Error from server (Forbidden): User "jane" cannot create resource "mpijobs"'},
         (3, "this user may not do that", "kubectl auth can-i create mpijobs"),
     ),
     "namespace": (
-        {"apply": 'Error from server (NotFound): namespaces "lab" not found'},
+        {"create": 'Error from server (NotFound): namespaces "lab" not found'},
         (3, "the cluster has no such namespace", "--namespace NAME"),
     ),
     "quota": (
-        {"apply": 'Error from server (Forbidden): pods "x" is forbidden: exceeded quota: gpus'},
+        {"create": 'Error from server (Forbidden): pods "x" is forbidden: exceeded quota: gpus'},
         (3, "a quota of the namespace forbids the pods", "ResourceQuota"),
     ),
     "refused manifest": (
-        {"apply": 'MPIJob in version "v2beta1" cannot be handled: strict decoding error: unknown'},
+        {"create": 'MPIJob in version "v2beta1" cannot be handled: strict decoding error: unknown'},
         (2, "the cluster refuses the manifest", "mend --manifest"),
     ),
     "unreachable": (
@@ -198,7 +174,10 @@ REFUSALS = {
     ),
     "no delete": (
         {"delete": 'Error from server (Forbidden): cannot delete resource "mpijobs"'},
-        (4, "the jobs of this check cannot be deleted", "kubectl delete mpijobs -l weft-check="),
+        (
+            *(4, "the jobs of this check cannot be deleted"),
+            "kubectl --context site --namespace checks delete mpijobs -l weft-check=",
+        ),
     ),
 }
 
@@ -232,27 +211,34 @@ def test_an_operator_that_makes_no_pod_ends_the_check_at_the_limit(
 def test_a_kubectl_that_hangs_ends_the_check(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    made = cluster(everywhere=("apply",))
+    made = cluster(everywhere=("create",))
     monkeypatch.setattr(kubectl, "CALL_S", 5.0)
     assert check(tmp_path) == 3
     assert "the API server does not answer: kubectl timed out" in capsys.readouterr().err
     assert made.left == []
 
 
-def test_ctrl_c_deletes_the_jobs(cluster: Cluster, tmp_path: Path) -> None:
-    made = cluster(Planted(hangs=NODES, hangs_alone=NODES))
+LAUNCHERS = {
+    "ssh": (
+        "root@weft-x: Permission denied (publickey,password).\n"
+        "ORTE was unable to reliably start one or more daemons.\n",
+        ("its launcher did not reach a worker over ssh: root@weft-x: Permission", "StrictModes no"),
+    ),
+    "mpirun": ("weft: no mpirun in the image\n", ("found no mpirun in the image", "Open MPI")),
+}
 
-    def interrupt() -> None:
-        end = time.monotonic() + 60
-        while not made.left and time.monotonic() < end:
-            time.sleep(0.05)
-        time.sleep(0.5)
-        os.kill(os.getpid(), signal.SIGINT)
 
-    threading.Thread(target=interrupt, daemon=True).start()
-    assert check(tmp_path, "--launch-limit", "60s") == 130
+@pytest.mark.parametrize("name", LAUNCHERS)
+def test_a_launcher_that_starts_no_rank_tells_what_it_lacks(
+    cluster: Cluster, tmp_path: Path, capsys: Capture, name: str
+) -> None:
+    text, (clause, hint) = LAUNCHERS[name]
+    made = cluster(Planted(crashes=NODES, crashes_alone=NODES), says=text)
+    assert check(tmp_path) == 3
+    err = capsys.readouterr().err
+    assert clause in err
+    assert hint in err
     assert made.left == []
-    assert [one for one in made.calls if one[0] == "delete"][-1][-1] == "--wait=false"
 
 
 def test_without_kubectl_the_error_says_so(
@@ -275,13 +261,14 @@ def test_the_real_kubectl_knows_all_words(
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
     seen: dict[tuple[str, ...], str] = {}
     for words in made.calls:
+        verb = next(word for word in words if word in VERBS)
         kind = tuple(word.partition("=")[0] for word in words if word.startswith("-"))
-        if (words[2], *kind) in seen:
+        if (verb, *kind) in seen:
             continue
         ran = subprocess.run(
             [real, *words], input="{}", capture_output=True, text=True, timeout=60, check=False
         )
-        seen[words[2], *kind] = ran.stderr
-    assert {one[0] for one in seen} == {"apply", "get", "logs", "delete"}
+        seen[verb, *kind] = ran.stderr
+    assert {one[0] for one in seen} == VERBS
     for words_, said in seen.items():
         assert "unknown" not in said, (words_, said)

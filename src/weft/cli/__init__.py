@@ -4,6 +4,7 @@ import io
 import os
 import signal
 import sys
+from collections.abc import Sequence
 
 import click
 
@@ -129,12 +130,18 @@ def _ending(error: BaseException) -> tuple[ExitCode, str]:
     if isinstance(error, click.ClickException):
         return ExitCode.INPUT, _usage(error)
     if isinstance(error, click.exceptions.Abort | KeyboardInterrupt):
-        return ExitCode.INTERRUPTED, "weft: interrupted"
+        return ExitCode.INTERRUPTED, "\n".join(["weft: interrupted", *_notes(error)])
     if isinstance(error, BrokenPipeError):
         return ExitCode.GOOD, ""
     if isinstance(error, MemoryError | OSError):
         return ExitCode.MISSING, _lack(error)
     return ExitCode.OUR_FAULT, fault_line(error)
+
+
+def _notes(error: BaseException) -> Sequence[str]:
+    """What was added to an interrupt on its way, such as what it leaves; Click raises an error of
+    its own for it."""
+    return getattr(error.__cause__ or error, "__notes__", ())
 
 
 def _lack(error: MemoryError | OSError) -> str:

@@ -238,7 +238,9 @@ class NcclBackend:
         raise MissingError(
             f"{outcomes[0].reason} in every launch",
             where=", ".join(dict.fromkeys(h for one in outcomes for h in one.group.hosts[:1])),
-            expected=f"{self.tests.tool} at the same path on every host",
+            expected="launches that start"
+            if remedy
+            else f"{self.tests.tool} at the same path on every host",
             hint=remedy or "name it: --tests PATH; or load its module before weft starts",
         )
 

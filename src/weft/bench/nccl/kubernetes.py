@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from weft.bench.model import Launch, State
 from weft.bench.nccl.backend import (
     MOST_AT_ONCE,
@@ -24,16 +22,18 @@ from weft.bench.nccl.backend import (
 from weft.bench.nccl.outcome import LaunchStage, NcclOutcome, outcome_of
 from weft.bench.nccl.program import NcclGroup, NcclTests
 from weft.core.clock import Clock, system_clock
-from weft.core.errors import BenchmarkError, MissingError
+from weft.core.errors import BenchmarkError, MissingError, WeftError
 from weft.core.files import write_part
 from weft.core.parallel import in_parallel
 from weft.core.process import CommandEnd, Ending
+from weft.launch.kubernetes.ending_signals import ended_as_by_ctrl_c
 from weft.launch.kubernetes.kubectl import Kubectl
+from weft.launch.kubernetes.launcher_failure import launcher_failure
+from weft.launch.kubernetes.manifest_text import manifest_text
 from weft.launch.kubernetes.mpijob import CHECK_LABEL, JOB_LABEL, PodLaunch, PodSite, mpi_job
 from weft.launch.kubernetes.pods import LaunchPods, Pod, PodProblem, launch_pods
 from weft.launch.mpi import Mpi
 from weft.launch.redact_text import redact_output
-from weft.launch.secret_text import mask_text
 
 POLL_S = 2.0
 """Pods are asked for so often, those of all launches at once."""
@@ -47,7 +47,14 @@ IMAGE_MPI = Mpi("openmpi", Path("mpicc"), Path("mpirun"), "openmpi", "Open MPI o
 NO_CHECK = "000000"
 """The id of a check that only prints its plan."""
 NO_POD = "the MPI operator made no pod of it"
-OPERATOR = "the operator's pod and its log: 'kubectl get pods -A -l app=mpi-operator'"
+OPERATOR = (
+    "the operator's pod and its log: 'kubectl get pods -A -l app=mpi-operator'; or the queue that"
+    " admits jobs to this namespace"
+)
+FORBIDDEN = (
+    "'kubectl describe namespace' and its quotas: a level of Pod Security may forbid what the pods"
+    " want; another --namespace, or --manifest"
+)
 
 
 @dataclass(slots=True)
@@ -61,18 +68,41 @@ class _Watched:
     running_s: float | None = None
     problem: PodProblem | None = None
     problem_s: float = 0.0
-    pods: Sequence[Pod] = ()
+    pods: Mapping[str, Pod] = field(default_factory=dict)
+    is_replaced: bool = False
     last: LaunchPods = field(default_factory=lambda: launch_pods((), ()))
     outcome: NcclOutcome | None = None
+
+    def see(self, pods: Sequence[Pod], now_s: float) -> None:
+        """Take in the state of its pods. Those that are gone stay in `pods` as they were last: the
+        operator deletes the workers once mpirun has ended."""
+        self.last = launch_pods(pods, self.group.hosts)
+        if self.last.is_running and self.running_s is None:
+            self.running_s = now_s
+        found = {str(pod["metadata"]["name"]): pod for pod in pods}
+        # The operator makes a worker anew that somebody deleted; its ranks are dead.
+        self.is_replaced |= self.running_s is not None and any(
+            _uid(pod) != _uid(self.pods.get(name, pod)) for name, pod in found.items()
+        )
+        self.pods = {**self.pods, **found}
+
+    @property
+    def node_of(self) -> Mapping[str, str]:
+        """Nodes by pod, also of pods that are gone."""
+        return launch_pods([*self.pods.values()], ()).node_of
 
     def stopped(self, now_s: float) -> PodProblem | None:
         """The problem that ends the launch: at once, or because it stayed."""
         found = self.last.problem
-        if self.running_s is not None and self.last.launcher is None:
+        if found is not None and found.is_final:
+            return found
+        is_gone = self.running_s is not None and self.last.launcher is None
+        if is_gone or self.is_replaced:
             return PodProblem(
                 "deleted",
                 "its pods were deleted while it ran",
-                "keep other controllers from the pods of weft (label weft-check)",
+                "keep other controllers, and drains of nodes, from the pods of weft"
+                " (label weft-check)",
                 is_final=True,
             )
         if found is None or self.problem is None or found.kind != self.problem.kind:
@@ -80,10 +110,8 @@ class _Watched:
         elif len(found.text) > len(self.problem.text):
             # ErrImagePull says why, ImagePullBackOff does not.
             self.problem = found
-        if found is None or self.problem is None:
-            return None
-        stayed = now_s - self.problem_s >= SETTLE_S
-        return self.problem if found.is_final or stayed else None
+        stayed = self.problem is not None and now_s - self.problem_s >= SETTLE_S
+        return self.problem if stayed else None
 
 
 class KubernetesNccl(NcclBackend):
@@ -105,6 +133,7 @@ class KubernetesNccl(NcclBackend):
         self.kubectl = kubectl
         self.pod_site = site
         self._check = NO_CHECK
+        self._left_over = ""
 
     def prepare(self, trials: Sequence[Any], run_dir: Path) -> None:
         """See NcclBackend. Objects get names of their own for each run of weft."""
@@ -117,6 +146,7 @@ class KubernetesNccl(NcclBackend):
         return {
             **super().facts(),
             "launcher": "kubernetes",
+            "context": self.kubectl.context,
             "namespace": self.kubectl.namespace,
             "image": self.pod_site.image,
         }
@@ -141,23 +171,38 @@ class KubernetesNccl(NcclBackend):
         return found
 
     def _part(self, watched: Sequence[_Watched]) -> list[NcclOutcome]:
+        self._refuse_left_over()
         for one in watched:
             path = self._run_dir / "recipes" / f"{one.stem}.yaml"
-            write_part(path, mask_text(self._manifest(one.launch))[0], what="recipe")
-        is_over = False
-        try:
-            self.kubectl.apply([mpi_job(self.pod_site, one.launch) for one in watched])
-            self._follow(watched)
-            is_over = True
-        finally:
-            wrong = self.kubectl.delete(self._check, waits=is_over)
-        if wrong:
-            raise BenchmarkError(
-                f"the jobs of this check cannot be deleted: {wrong}",
-                expected=f"no MPIJob with the label {CHECK_LABEL}={self._check}",
-                hint=f"kubectl delete mpijobs -l {CHECK_LABEL}={self._check}",
-            )
+            write_part(path, self._manifest(one.launch), what="recipe")
+        is_made = False
+        with ended_as_by_ctrl_c():
+            try:
+                self.kubectl.create([mpi_job(self.pod_site, one.launch) for one in watched])
+                is_made = True
+                self._follow(watched)
+                wrong = self.kubectl.delete(self._check, waits=True)
+            except BaseException as error:
+                wrong = self.kubectl.delete(self._check, waits=False)
+                # Where not even `create` worked, its own error tells why.
+                if wrong and (is_made or not isinstance(error, WeftError)):
+                    _add_next(error, self._delete_command())
+                raise
+        self._left_over = wrong
+        self._refuse_left_over()
         return [one.outcome for one in watched if one.outcome is not None]
+
+    def _refuse_left_over(self) -> None:
+        """Raises BenchmarkError where jobs are left: more of them would only take more GPUs."""
+        if self._left_over:
+            raise BenchmarkError(
+                f"the jobs of this check cannot be deleted: {self._left_over}",
+                expected=f"no MPIJob with the label {CHECK_LABEL}={self._check}",
+                hint=self._delete_command(),
+            )
+
+    def _delete_command(self) -> str:
+        return self.kubectl.shell_text(*self.kubectl.delete_words(self._check))
 
     def _follow(self, watched: Sequence[_Watched]) -> None:
         """Until each launch has an outcome. Raises MissingError where the API server is gone."""
@@ -172,8 +217,7 @@ class KubernetesNccl(NcclBackend):
                 time.sleep(POLL_S)
                 continue
             for one in left:
-                of = [pod for pod in pods if _job(pod) == one.launch.name]
-                one.pods, one.last = of, launch_pods(of, one.group.hosts)
+                one.see([pod for pod in pods if _job(pod) == one.launch.name], seen_s)
             self._end(left, seen_s)
             time.sleep(POLL_S)
 
@@ -184,11 +228,9 @@ class KubernetesNccl(NcclBackend):
         asks = any(now_s - one.started_s >= SETTLE_S for one in without)
         events = self.kubectl.warnings() if asks else {}
         for one in left:
-            if one.last.is_running and one.running_s is None:
-                one.running_s = now_s
             problem = one.stopped(now_s)
             if not one.last.n_pods and one.launch.name in events:
-                problem = PodProblem("no pods", f"{NO_POD}: {events[one.launch.name]}", OPERATOR)
+                problem = _no_pod(f": {events[one.launch.name]}")
             if one.last.exit_code is not None:
                 is_cause = problem is not None and one.last.exit_code != 0
                 over.append((one, Ending.EXITED, problem if is_cause else None))
@@ -203,14 +245,15 @@ class KubernetesNccl(NcclBackend):
     def _not_started(self, one: _Watched) -> PodProblem:
         """Why a launch reached the limit of its start, as events tell."""
         events = self.kubectl.warnings()
-        names = (*(pod["metadata"]["name"] for pod in one.pods), one.launch.name)
+        # Of the pods, of the launcher's Job and of the MPIJob.
+        names = (*one.pods, f"{one.launch.name}-launcher", one.launch.name)
         said = next((f": {events[name]}" for name in names if name in events), "")
         limit = f"{self.pod_site.start_limit_s:g} s"
         if not one.last.n_pods:
-            return PodProblem("no pods", f"{NO_POD} in {limit}{said}", OPERATOR)
+            return _no_pod(f" in {limit}{said}")
         if one.last.problem is not None:
             return one.last.problem
-        text = f"pod {one.last.waiting} did not start in {limit}{said}"
+        text = f"{one.last.waiting} did not start in {limit}{said}"
         return PodProblem("slow", text, "--start-limit, or 'kubectl describe pod' while weft runs")
 
     def _collect(
@@ -225,10 +268,10 @@ class KubernetesNccl(NcclBackend):
         if one.last.launcher is not None:
             has_output = self.kubectl.logs(*one.last.launcher, out, err, MOST_BYTES)
             # Pods have names of weft's; nodes are what is checked.
-            text = _with_nodes(text_of(out), one.last.node_of)
+            text = _with_nodes(text_of(out), one.node_of)
             write_part(out, text, what="output of a launch")
         state = raw / f"{one.stem}.pods.json"
-        write_part(state, json.dumps(list(one.pods), indent=1), what="state of pods")
+        write_part(state, json.dumps([*one.pods.values()], indent=1), what="state of pods")
         for path in (out, err, state):
             redact_output(path)
         if problem is not None:
@@ -241,8 +284,14 @@ class KubernetesNccl(NcclBackend):
             one.outcome = _failed(one.group, problem)
             return
         ended = CommandEnd(ending, one.last.exit_code or 0, now_s - one.started_s)
-        texts = (text_of(out), "")
-        one.outcome = outcome_of(self.tests, one.group, ended, texts, one.launch.limit_s)
+        text = text_of(out)
+        found = outcome_of(self.tests, one.group, ended, (text, ""), one.launch.limit_s)
+        if found.state is not State.OK and found.stage in (
+            LaunchStage.NOTHING,
+            LaunchStage.STARTED,
+        ):
+            problem = None if found.is_missing else launcher_failure(text, one.group.hosts)
+        one.outcome = found if problem is None else _failed(one.group, problem)
 
     def _launch_text(self, launch: Launch, group: NcclGroup, *, is_logged: bool) -> str:
         return self._manifest(self._pod_launch(launch, 0, 0, group, is_logged=is_logged))
@@ -261,7 +310,12 @@ class KubernetesNccl(NcclBackend):
         )
 
     def _manifest(self, launch: PodLaunch) -> str:
-        return yaml.safe_dump(mpi_job(self.pod_site, launch), sort_keys=False, width=1000)
+        return manifest_text(mpi_job(self.pod_site, launch))
+
+
+def _no_pod(said: str) -> PodProblem:
+    remedy = FORBIDDEN if "forbidden" in said else OPERATOR
+    return PodProblem("no pods", f"{NO_POD}{said}", remedy)
 
 
 def _failed(group: NcclGroup, problem: PodProblem) -> NcclOutcome:
@@ -276,8 +330,20 @@ def _failed(group: NcclGroup, problem: PodProblem) -> NcclOutcome:
     )
 
 
+def _add_next(error: BaseException, command: str) -> None:
+    """What to do about jobs that are left, beside what an error or an interrupt says."""
+    if isinstance(error, WeftError):
+        error.hint = "; ".join(filter(None, (error.hint, f"jobs are left: {command}")))
+    else:
+        error.add_note(f"  jobs are left on the cluster\n  next: {command}")
+
+
 def _job(pod: Pod) -> str:
     return str((pod["metadata"].get("labels") or {}).get(JOB_LABEL))
+
+
+def _uid(pod: Pod) -> str:
+    return str(pod["metadata"].get("uid"))
 
 
 def _with_nodes(text: str, node_of: Mapping[str, str]) -> str:
@@ -285,5 +351,5 @@ def _with_nodes(text: str, node_of: Mapping[str, str]) -> str:
     if not node_of:
         return text
     names = "|".join(map(re.escape, sorted(node_of, key=len, reverse=True)))
-    pattern = rf"(?<![\w.-])({names})(?:\.[\w.-]+?\.svc(?:\.cluster\.local)?)?(?![\w-])"
+    pattern = rf"(?<![\w.-])({names})(?:\.[\w.-]+?\.svc(?:\.[\w-]+)*)?(?![\w-])"
     return re.sub(pattern, lambda match: node_of[match[1]], text)

@@ -43,13 +43,15 @@ class LaunchCost(Cost):
 class NcclCheckPlan(CheckPlan):
     """A schedule of pairs of nodes, and the launches around it. `n_groups` are measured together
     once, `n_adapters` of slow nodes one by one, each node alone `n_alone` times. A launch of a pair
-    takes `n_gpus` of each node; 0: not known."""
+    takes `n_gpus` of each node; 0: not known. `in_pods`: launches are pods, whose start no figure
+    here holds."""
 
     n_groups: int = 0
     n_adapters: int = 0
     limit_s: float = 0.0
     n_alone: int = 0
     n_gpus: int = 0
+    in_pods: bool = False
 
     @property
     def options(self) -> dict[str, Any]:
@@ -93,6 +95,7 @@ class NcclCheckPlan(CheckPlan):
                 " those of a round at the same time",
                 f"time     {self.time_text}, suspects again included: a round takes about"
                 f" {self._launch_s:g} s; a launch that hangs is ended after {self.limit_s:g} s",
+                *(("         and the start of its pods, up to a minute a round",) * self.in_pods),
             )
         )
 
@@ -120,6 +123,7 @@ def plan_nccl(
     limit_s: float | None = None,
     alone: bool = True,
     n_gpus: int = 0,
+    in_pods: bool = False,
 ) -> NcclCheckPlan:
     """The plan of a scheme, or all pairs where they fit the budget (ten minutes), else as many
     random rounds as fit. Raises InputError."""
@@ -147,4 +151,5 @@ def plan_nccl(
         limit_s=limit_s or known.nccl_limit_s,
         n_alone=limits.node_rounds if alone else 0,
         n_gpus=n_gpus,
+        in_pods=in_pods,
     )

@@ -1,5 +1,6 @@
 """`weft check --with nccl|rccl --launcher kubernetes`: nodes, their GPUs, the site's manifest."""
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from weft.cli.backend.choice import CONTAINER_OPTIONS, KUBERNETES, BackendChoice
 from weft.cli.backend.opening import live_nodes
 from weft.cli.options import refuse_together
+from weft.cli.output import talk
 from weft.core.documents.text_file import read_text_file
 from weft.core.errors import InputError, MissingError
 from weft.core.natural import natural_key
@@ -76,7 +78,7 @@ def _template(manifest: Path | None, image: str | None) -> dict[str, Any]:
 
     from weft.catalog.toml_file import catalogue_text
     from weft.doctor.readers.kubernetes import ManifestLoader
-    from weft.launch.kubernetes.mpijob import refuse_template
+    from weft.launch.kubernetes.mpijob import LAUNCHER, WORKER, refuse_template
 
     expected = "one MPIJob in YAML, such as --dry-run prints"
     if manifest is None:
@@ -93,7 +95,13 @@ def _template(manifest: Path | None, image: str | None) -> dict[str, Any]:
         raise InputError(f"{len(documents)} documents", where=where, expected=expected)
     found: dict[str, Any] = documents[0]
     refuse_template(found, where)
-    replicas = found["spec"]["mpiReplicaSpecs"].values()
+    try:
+        json.dumps(found)
+    except (TypeError, ValueError) as error:
+        # YAML reads 2026-01-31 as a date.
+        what = f"a value that JSON does not have: {error}"
+        raise InputError(what, where=where, expected=expected, hint="put it into quotes") from error
+    replicas = [found["spec"]["mpiReplicaSpecs"][role] for role in (LAUNCHER, WORKER)]
     containers = [one["template"]["spec"]["containers"][0] for one in replicas]
     if not image and not all(one.get("image") for one in containers):
         raise InputError(
@@ -109,12 +117,14 @@ def _nodes_of(
 ) -> tuple[tuple[str, ...], int]:
     """The nodes, all that offer GPUs where none are named, and the GPUs that most of them offer: a
     node with fewer has lost one. Raises InputError, MissingError."""
-    from weft.launch.kubernetes.pods import offering
+    from weft.launch.kubernetes.pods import left_out, offering
 
     listed = kubectl.nodes()
     if named is None:
         offers = offering(listed, gpu)
         nodes = tuple(sorted(offers, key=natural_key))
+        for reason, out in left_out(listed, gpu).items():
+            talk(f"weft: left out, because {reason}: {fold(out)} (--hosts names nodes)")
     else:
         names = {str(one["metadata"]["name"]) for one in listed}
         unknown = [node for node in named if node not in names]
@@ -134,4 +144,8 @@ def _nodes_of(
             expected="the device plugin of the GPUs on every node, ready and not cordoned",
             hint="--with rccl is for AMD's GPUs, --with nccl for NVIDIA's",
         )
-    return nodes, n_gpus or max(counts, key=lambda n: (counts[n], n))
+    n = n_gpus or max(counts, key=lambda n: (counts[n], n))
+    fewer = [node for node in nodes if offers.get(node, 0) < n]
+    if fewer:
+        talk(f"weft: fewer than {n} {gpu} on {fold(fewer)}: no pod will start there")
+    return nodes, n

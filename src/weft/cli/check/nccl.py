@@ -171,6 +171,7 @@ def _set_up_nccl(
         limit_s=limit_s,
         alone=tests.gpus_per_node > 1,
         n_gpus=1 if rails else tests.gpus_per_node,
+        in_pods=place.launcher_kind == KUBERNETES,
     )
     launches = nccl_launches(
         nodes,

@@ -2,9 +2,10 @@
 
 import json
 import re
+import shlex
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,8 @@ _REFUSALS: tuple[tuple[str, str, str], ...] = (
     (
         r"is forbidden|\(Forbidden\)",
         "this user may not do that",
-        "ask for a role that can create, list and delete mpijobs, and list pods, pods/log and"
-        " events; 'kubectl auth can-i create mpijobs' tells",
+        "ask for a role that can create, list, watch and delete mpijobs, list pods and events, and"
+        " get pods/log; 'kubectl auth can-i create mpijobs' tells",
     ),
     (
         r"Unauthorized|must be logged in|credentials|x509",
@@ -59,20 +60,28 @@ _INVALID = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Kubectl:
-    """The program, and the namespace (None: that of the user's context)."""
+    """The program; the context and the namespace (None: those of the user's configuration, which
+    another shell may change)."""
 
     program: Path
     namespace: str | None = None
+    context: str | None = None
 
     def words(self, *words: str) -> tuple[str, ...]:
         """A command line."""
+        context = () if self.context is None else ("--context", self.context)
         where = () if self.namespace is None else ("--namespace", self.namespace)
-        return (str(self.program), *where, *words)
+        return (str(self.program), *context, *where, *words)
 
-    def apply(self, manifests: Sequence[Mapping[str, Any]]) -> None:
+    def shell_text(self, *words: str) -> str:
+        """The same, to be pasted into a shell."""
+        return shlex.join(("kubectl", *self.words(*words)[1:]))
+
+    def create(self, manifests: Sequence[Mapping[str, Any]]) -> None:
         """Create objects. Raises InputError where the cluster refuses a manifest, MissingError."""
         every = {"apiVersion": "v1", "kind": "List", "items": list(manifests)}
-        self._call(("apply", "-f", "-"), stdin=json.dumps(every).encode())
+        # Not `apply`, which also asks for each object, and kubectl makes few requests a second.
+        self._call(("create", "-f", "-"), stdin=json.dumps(every).encode())
 
     def pods(self, check: str) -> list[Mapping[str, Any]]:
         """The pods of a check. Raises MissingError."""
@@ -80,7 +89,13 @@ class Kubectl:
 
     def nodes(self) -> list[Mapping[str, Any]]:
         """All nodes. Raises MissingError."""
-        return self._items("get", "nodes")
+        try:
+            return self._items("get", "nodes")
+        except MissingError as error:
+            if "Forbidden" in error.what:
+                error.hint = "name nodes and GPUs: --hosts NODESET --tasks-per-node N; or ask for"
+                error.hint += " a role that can list nodes"
+            raise
 
     def warnings(self) -> dict[str, str]:
         """By object the last warning about it; none where events cannot be read."""
@@ -102,10 +117,27 @@ class Kubectl:
         ended = run(command, Limits(CALL_S, max_bytes=2 * most_bytes))
         return ended.ending is Ending.EXITED and ended.exit_code == 0
 
+    def pinned(self) -> "Kubectl":
+        """The same with the context and namespace that the user's configuration has now; unchanged
+        without any, as in a pod of the cluster. Raises MissingError."""
+        ended = self._run(("config", "view", "--minify", "-o", "json"))
+        try:
+            config = json.loads(ended.out)
+            name = str(config["current-context"])
+            context = next(one["context"] for one in config["contexts"] if one["name"] == name)
+        except (ValueError, KeyError, TypeError, StopIteration):
+            return self
+        found = self.namespace or context.get("namespace") or "default"
+        return replace(self, context=name, namespace=str(found))
+
+    def delete_words(self, check: str) -> tuple[str, ...]:
+        """The words that delete the jobs of a check."""
+        return ("delete", "mpijobs", "-l", f"{CHECK_LABEL}={check}")
+
     def delete(self, check: str, *, waits: bool) -> str:
         """Delete the jobs of a check, and wait until their pods are gone; what went wrong, "" if
         nothing did."""
-        words = ("delete", "mpijobs", "-l", f"{CHECK_LABEL}={check}", "--ignore-not-found")
+        words = (*self.delete_words(check), "--ignore-not-found")
         wait = ("--cascade=foreground", f"--timeout={DELETE_S}s") if waits else ("--wait=false",)
         try:
             ended = self._run((*words, *wait), more_s=DELETE_S if waits else 0)
@@ -143,7 +175,7 @@ class Kubectl:
 
 
 def find_kubectl(namespace: str | None) -> Kubectl:
-    """kubectl on PATH. Raises MissingError."""
+    """kubectl on PATH, for the cluster that it reaches now. Raises MissingError."""
     found = shutil.which("kubectl")
     if found is None:
         raise MissingError(
@@ -151,7 +183,7 @@ def find_kubectl(namespace: str | None) -> Kubectl:
             expected="the client of the cluster, with a context that reaches it",
             hint="install it, or load its module before weft starts",
         )
-    return Kubectl(Path(found), namespace)
+    return Kubectl(Path(found), namespace).pinned()
 
 
 def refusal(said: str, where: str) -> InputError | MissingError:
