@@ -15,6 +15,7 @@ import yaml
 from tests.kubernetes.stand_in import NODES, StandInCluster, check
 from tests.nccl_simulation import Planted
 
+from weft.bench.nccl import kubernetes
 from weft.catalog.toml_file import catalogue_text
 
 Capture = pytest.CaptureFixture[str]
@@ -163,3 +164,16 @@ def test_a_date_in_the_manifest_is_refused(
     err = capsys.readouterr().err
     assert "a value that JSON does not have" in err
     assert "put it into quotes" in err
+
+
+@pytest.mark.parametrize("domain", ["", ".weft-a.ns.svc", ".weft-a.ns.svc.k8s.site.example"])
+def test_output_names_nodes_whatever_the_domain_of_the_cluster(domain: str) -> None:
+    text = f"process on node weft-a-worker-1{domain} exited."
+    node_of = {"weft-a-worker-1": NODES[0], "weft-a-worker-10": NODES[1]}
+    assert kubernetes._with_nodes(text, node_of) == f"process on node {NODES[0]} exited."
+
+
+def test_pods_that_a_namespace_forbids_are_told_apart_from_an_operator_that_is_away() -> None:
+    said = ': worker pod created failed: pods "w" is forbidden: violates PodSecurity "baseline"'
+    assert "Pod Security" in kubernetes._no_pod(said).remedy
+    assert "the operator's pod and its log" in kubernetes._no_pod(" in 300 s").remedy
