@@ -286,14 +286,15 @@ def _samples(part: _Part, launch: Launch) -> Iterable[Sample]:
             metrics=dict(row.metrics),
             iterations=int(row.metrics.get("iterations", 0)),
             started_unix_s=0.0,
-            flags=("invalid_data",) if _is_invalid(row) else (),
+            flags=("invalid_data",) if is_invalid(row) else (),
             pair=Pair(ends[0], ends[1], 0, 1) if ends else None,
             # Of pairs, the first carries what holds for all.
             evidence=_evidence(part, row, part.file.log if number == 0 or not ends else {}),
         )
 
 
-def _is_invalid(row: Row) -> bool:
+def is_invalid(row: Row) -> bool:
+    """Whether the tool found wrong data."""
     failed = row.labels.get("validation", "").lower().startswith("fail")
     return failed or row.metrics.get("n_wrong", 0) > 0
 

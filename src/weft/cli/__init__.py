@@ -19,6 +19,7 @@ VERBS: dict[str, str] = {
     "bench": "How fast is this path or this collective?",
     "study": "List, show, plan and run studies: arms compared over repeated launches.",
     "compare": "Compare the arms of one run, or two runs, with intervals.",
+    "bisect": "Which variable of two environments makes a command slow, wrong or hang?",
     "history": "When did the figures of a fabric change, and which setting changed there?",
     "report": "Write one self-contained HTML page about a run.",
     "judge": "Is this result normal, and what limits it? Files of the tools in the field.",

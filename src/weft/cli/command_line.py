@@ -45,11 +45,12 @@ def _typed(
         if option in left:
             words += [word for one in left.pop(option) or () for word in (option, one)]
         elif context.get_parameter_source(name) == typed and option not in left_out:
-            words += _words(parameter, context.params[name])
+            words += words_of(parameter, context.params[name])
     return shell_line(words)
 
 
-def _words(parameter: click.Parameter, value: Any) -> list[str | PurePath]:
+def words_of(parameter: click.Parameter, value: Any) -> list[str | PurePath]:
+    """A parameter and its value as the words that were typed."""
     several = parameter.multiple or parameter.nargs != 1
     given = value if several else (value,)
     values = [one if isinstance(one, PurePath) else str(one) for one in given]

@@ -26,6 +26,11 @@ LINE_EVERY_S = 60.0
 MOST_CELLS = 8
 """Cells with a bar of their own: those in which most was done last."""
 
+SHOWN_NAMES = 4
+ENDS_LAUNCHES, HALVING_LAUNCHES, SURE_LAUNCHES = 9, 3, 10
+"""Launches of a bisect with a clear effect, medians of benches/bisect_search.py: until GOOD and BAD
+differ, for each halving, and for the last two environments."""
+
 
 class MinuteLines(Progress):
     """One line a failure, and one a minute."""
@@ -213,3 +218,62 @@ def shown_check_progress(planned: str | None = None) -> Iterator[Progress]:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with RichProgress(*columns, console=Console(stderr=True), transient=True) as ticking:
         yield CheckSteps(ticking, planned)
+
+
+class BisectSteps:
+    """A line for each halving of a bisect, and one a minute; on a terminal a clock, too."""
+
+    def __init__(self, n_variables: int, ticking: "RichProgress | None" = None) -> None:
+        self._n_variables = self._n_among = n_variables
+        self._ticking = ticking
+        self._task = ticking.add_task("GOOD and BAD", total=None) if ticking is not None else None
+        self._began = self._said = system_clock()
+        self._n_over = 0
+
+    def over(self, _: Launch) -> None:
+        """A launch is over."""
+        self._n_over += 1
+        now = system_clock()
+        text = f"{counted(self._n_over, 'launch', 'launches')} over"
+        if self._n_among < self._n_variables or self._n_among == 1:
+            text += f", the cause is among {self._n_among} of {self._n_variables} variables"
+        left = (now - self._began) / self._n_over * self._launches_left()
+        text += f", about {format_duration(left)} left"
+        if self._ticking is not None and self._task is not None:
+            self._ticking.update(self._task, description=text)
+        elif now - self._said >= LINE_EVERY_S:
+            self._said = now
+            talk(text)
+
+    def among(self, names: Sequence[str]) -> None:
+        """The cause is among these variables."""
+        self._n_among = len(names)
+        shown = ", ".join(names[:SHOWN_NAMES]) + (" ..." if len(names) > SHOWN_NAMES else "")
+        line = f"{self._n_over} launches: the cause is among {counted(len(names), 'variable')}"
+        line = f"{line}: {shown}"
+        if self._ticking is not None:
+            self._ticking.console.print(line, markup=False, highlight=False)
+        else:
+            talk(line)
+
+    def _launches_left(self) -> int:
+        """For a single cause: the ends, a few for each halving, and twice the launches of a sure
+        decision."""
+        ends = max(0, ENDS_LAUNCHES - self._n_over)
+        halvings = max(0, self._n_among - 1).bit_length()
+        return ends + HALVING_LAUNCHES * halvings + SURE_LAUNCHES
+
+
+@contextlib.contextmanager
+def shown_bisect(n_variables: int) -> Iterator[BisectSteps]:
+    """The steps of a bisect, with a clock where standard error is a terminal."""
+    if not sys.stderr.isatty():
+        yield BisectSteps(n_variables)
+        return
+    from rich.console import Console
+    from rich.progress import Progress as RichProgress
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with RichProgress(*columns, console=Console(stderr=True), transient=True) as ticking:
+        yield BisectSteps(n_variables, ticking)

@@ -5,10 +5,9 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from weft import __version__
-from weft.bench.model import Backend
 from weft.core.clock import Clock, system_clock
 from weft.core.errors import InputError
 from weft.core.host import this_host
@@ -25,11 +24,21 @@ AGAIN = "again"
 GIT_LIMIT_S = 5.0
 
 
+class Measured(Protocol):
+    """Whatever measures: a backend, or the command of a bisect."""
+
+    name: str
+
+    def facts(self) -> Mapping[str, Any]:
+        """Its record in a run."""
+        ...
+
+
 def run_meta(
     *,
     study_text: str,
     seed: int,
-    backend: Backend,
+    backend: Measured,
     nodes: Sequence[str],
     argv: Sequence[str] = (),
     environ: Mapping[str, str] | None = None,
