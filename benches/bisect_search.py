@@ -78,7 +78,7 @@ def _answer(decisions: Decisions, n: int, planted: tuple[int, ...]) -> str:
 def trials(n_planted: int, n_runs: int, ratio: float, sigma: float) -> Iterator[tuple[int, Trial]]:
     """Bisects over all numbers of variables and kinds of noise in turn, each with its number."""
     for run in range(n_runs):
-        random = Random(f"{n_planted} {ratio} {sigma} {run}")
+        random = Random(f"{n_planted} {ratio} {sigma} {run}")  # noqa: S311 - reproducible, not secret
         n = max(N_VARIABLES[run % len(N_VARIABLES)], n_planted)
         noise = NOISES[run // len(N_VARIABLES) % len(NOISES)]
         planted = frozenset(random.sample(range(n), n_planted))

@@ -7,6 +7,8 @@ from weft.core.errors import InputError
 from weft.core.nodeset import MOST_NODES
 from weft.results.model import Table
 
+COMMAND_BACKEND = "command"
+"""Of a bisect: the backend is the user's own command."""
 BACKEND_NAME = "imported"
 """Name of the backend of a run that was read from files."""
 
@@ -121,3 +123,11 @@ def is_imported(meta: Mapping[str, object]) -> bool:
     """Whether run.toml is that of a run read from files."""
     backend = meta.get("backend")
     return isinstance(backend, Mapping) and backend.get("name") == BACKEND_NAME
+
+
+def has_own_benchmarks(meta: Mapping[str, object]) -> bool:
+    """Whether the benchmarks of a run need not be of the catalogue: read from files, or a command
+    of the user's."""
+    backend = meta.get("backend")
+    is_command = isinstance(backend, Mapping) and backend.get("name") == COMMAND_BACKEND
+    return is_command or is_imported(meta)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,10 @@ class Effect:
     n: int
     n_failed: int
     state: str
+
+    def against_good(self, word: str) -> str:
+        """As `text`, of a cell that may be better than GOOD: '0.98x GOOD [0.9, 1.1]'."""
+        return self.text(word).replace(f"x {word}", "x GOOD")
 
     def text(self, word: str) -> str:
         """'2.31x slower [2.2, 2.4]', 'hangs in 4 of 4 launches'."""
@@ -195,7 +199,7 @@ def _without(decisions: Decisions, cause: Cause, n_variables: int) -> str:
         return f"nothing else differs: without {it} BAD is GOOD"
     effect = effect_of(decisions, cell)
     n = counted(effect.n, "launch", "launches")
-    return f"without {it} BAD is as GOOD: {effect.text(word_of(decisions))} ({n})"
+    return f"without {it} BAD is as GOOD: {effect.against_good(word_of(decisions))} ({n})"
 
 
 def _parts(decisions: Decisions, cause: Cause, question: Question) -> list[str]:
@@ -205,7 +209,7 @@ def _parts(decisions: Decisions, cause: Cause, question: Question) -> list[str]:
         rest = decisions.cell(cause.changed - {one})
         if rest.readings and rest is not decisions.good:
             name = question.variables[one].name
-            text = effect_of(decisions, rest).text(word_of(decisions))
+            text = effect_of(decisions, rest).against_good(word_of(decisions))
             lines.append(f"without {name} the others are not enough: {text}")
     return lines
 
@@ -216,8 +220,8 @@ def _compared(decisions: Decisions, effect: Effect) -> str:
     faster = "faster" if word_of(decisions) == "slower" else "better"
     if effect.ratio >= 1:
         return f"BAD is {effect.text(word_of(decisions))}"
-    ends = [None if one is None else 1 / one for one in (effect.high, effect.low)]
-    turned = Effect(1 / effect.ratio, *ends, effect.n, effect.n_failed, effect.state)
+    low, high = (None if one is None else 1 / one for one in (effect.high, effect.low))
+    turned = replace(effect, ratio=1 / effect.ratio, low=low, high=high)
     return f"BAD is {turned.text(faster)}"
 
 
@@ -227,7 +231,7 @@ def _n_failed(cell: Cell) -> str:
 
 def _judged_by(decisions: Decisions) -> str:
     figure = decisions.figure
-    ends = [_middle(decisions, cell, figure) for cell in (decisions.good, decisions.bad)]
+    ends = [_middle(cell, figure) for cell in (decisions.good, decisions.bad)]
     name = "wall time" if figure == WALL else figure
     good, bad = decisions.good, decisions.bad
     return (
@@ -236,7 +240,7 @@ def _judged_by(decisions: Decisions) -> str:
     )
 
 
-def _middle(decisions: Decisions, cell: Cell, figure: str) -> str:
+def _middle(cell: Cell, figure: str) -> str:
     values = [one.figures[figure] for one in cell.readings if figure in one.figures]
     n_failed = len(cell.readings) - len(values)
     if 2 * n_failed > len(cell.readings):

@@ -104,7 +104,7 @@ class Decisions:
         self.figure = ""
         self.n_claims = 0
         self._measure = measure
-        self._random = Random(seed)
+        self._random = Random(seed)  # noqa: S311 - reproducible, not secret
         self._lower_is_better = lower_is_better
         self._most_pairs = most_pairs
         self._most_cells = most_cells(n_variables)

@@ -5,7 +5,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from weft.bench.live.failure import exit_text, tail
 from weft.bench.model import Launch, Sample, State, Trial
@@ -52,11 +51,6 @@ class CommandUnderTest:
     choice: FigureChoice
     timeout_s: float | None = None
     host: str = "localhost"
-    name: str = BENCHMARK
-
-    def facts(self) -> Mapping[str, Any]:
-        """Its record in a run."""
-        return {"argv": mask_words(self.argv)}
 
     def recipe(self, changed: frozenset[int]) -> str:
         """The command line of a cell: `env` with each differing variable, secrets masked."""

@@ -8,7 +8,7 @@ import functools
 from collections import Counter
 from collections.abc import Iterable
 
-from weft.bench.result_scale import is_imported
+from weft.bench.result_scale import has_own_benchmarks
 from weft.catalog.benchmark import Benchmark
 from weft.catalog.load import benchmark, readable_benchmark_names
 from weft.study.run.store import StudyRun
@@ -41,8 +41,8 @@ class Headlines:
         return self._of(name).headline in self._shared(name)
 
     def _choose(self, name: str) -> Benchmark:
-        imported = any(is_imported(run.meta) for run in self._runs)
-        if not imported:
+        has_own = any(has_own_benchmarks(run.meta) for run in self._runs)
+        if not has_own:
             return benchmark(name)
         base = base_name(name)
         known = benchmark(base) if base in readable_benchmark_names() else None

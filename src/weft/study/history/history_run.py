@@ -10,7 +10,7 @@ from math import isfinite, log
 from pathlib import Path
 from statistics import median
 
-from weft.bench.result_scale import is_imported
+from weft.bench.result_scale import has_own_benchmarks, is_imported
 from weft.catalog.load import benchmark
 from weft.core.units import format_size
 from weft.study.comparison.cells import ONE_ARM, HeadlineOf, Value, cells_of, scale_text
@@ -102,7 +102,7 @@ def history_run(run: StudyRun) -> HistoryRun:
     run = dataclasses.replace(
         run, samples=tuple(s for s in run.samples if (s.trial, s.repeat) not in later)
     )
-    headline: HeadlineOf = Headlines([run]) if is_imported(run.meta) else _catalogued
+    headline: HeadlineOf = Headlines([run]) if has_own_benchmarks(run.meta) else _catalogued
     cells = cells_of(run, headline)
     left_out = dict(cells.excluded)
     by_cell: dict[HistoryCell, list[Value]] = {}
