@@ -20,7 +20,7 @@ EXPECTED = (
     "NAME=value lines, a script of exports, the output of weft recipe, an nccl.conf, or an image"
 )
 _SNIFFED_BYTES = 512
-_LINE = re.compile(r"\s*(?P<name>[A-Za-z_][\w.%()-]*)=(?P<value>.*)")
+_LINE = re.compile(r"\s*(?P<name>[A-Za-z_][\w.%()-]*)=(?P<value>.*)", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _FUNCTION_END = re.compile(r"\s*\}\s*")
 

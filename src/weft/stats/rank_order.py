@@ -21,6 +21,8 @@ ALTERNATIVES = ((1000.0, 0.35), (20.0, 0.1), (5.0, 0.05))
 sample as the largest of so many draws of the first, the first as the least of so many of the
 second. The large one finds effects above the noise soonest, the small ones those within it."""
 
+_POWERS = np.array([[[power]] for power, _ in ALTERNATIVES])
+_LOG_WEIGHTS = np.log([[weight] for _, weight in ALTERNATIVES])
 BESIDE = 1e-9
 """Just below a difference: at the difference itself two values are equal."""
 
@@ -38,16 +40,12 @@ def log_evidence(first: ArrayLike, second: ArrayLike) -> float:
     # Of equal values, those of `second` come first.
     order = np.lexsort((~is_second, np.concatenate([a, b])))
     upwards = is_second[order]
-    parts = []
-    for power, weight in ALTERNATIVES:
-        for raised in (upwards, ~upwards[::-1]):
-            n_raised = np.cumsum(raised)
-            n_others = np.arange(1, n + 1) - n_raised
-            ratio = int(n_raised[-1]) * math.log(power) + math.lgamma(n + 1)
-            parts.append(
-                math.log(weight) + ratio - float(np.log(n_others + power * n_raised).sum())
-            )
-    return float(np.logaddexp.reduce(parts))
+    # One row a family: its raised labels in order of value, then of the negative values.
+    n_raised = np.cumsum(np.stack([upwards, ~upwards[::-1]]), axis=1)
+    n_others = np.arange(1, n + 1) - n_raised
+    steps = np.log(n_others + _POWERS * n_raised).sum(axis=2)
+    logs = _LOG_WEIGHTS + n_raised[:, -1] * np.log(_POWERS[:, :, 0])
+    return float(np.logaddexp.reduce((logs - steps).ravel()) + math.lgamma(n + 1))
 
 
 def is_larger(first: ArrayLike, second: ArrayLike, level: float) -> bool:

@@ -1,0 +1,82 @@
+"""Files that set an environment, read without running any of them."""
+
+from pathlib import Path
+
+import pytest
+
+from weft.core.errors import InputError
+from weft.doctor.environment_file import read_environment_file
+
+
+def read(folder: Path, name: str, content: str | bytes) -> dict[str, str]:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return dict(read_environment_file(str(path)).values)
+
+
+def test_lines_as_env_prints_them(tmp_path: Path) -> None:
+    dump = (
+        "PATH=/a:/b\nPS1=\\u@\\h $ \nTWO=two words\nEMPTY=\nQUOTED='x y'\n# NOTE=1\n\n"
+        "BASH_FUNC_module%%=() {  eval $x\n}\nLAST=a=b\n"
+    )
+    assert read(tmp_path, "good.env", dump) == {
+        "PATH": "/a:/b",
+        "PS1": "\\u@\\h $ ",
+        "TWO": "two words",
+        "EMPTY": "",
+        "QUOTED": "x y",
+        "BASH_FUNC_module%%": "() {  eval $x",
+        "LAST": "a=b",
+    }
+    assert read(tmp_path, "environ", b"A=1\nof two lines\0B=2\0") == {
+        "A": "1\nof two lines",
+        "B": "2",
+    }
+
+
+def test_a_script_gives_what_programs_see(tmp_path: Path) -> None:
+    script = (
+        "#!/bin/bash\nexport UCX_TLS=tcp NCCL_ALGO=Ring\nLOCAL=1\nexport PATH=/x:$PATH\n"
+        "export UCX_TLS=rc\nexport GONE=1\nunset GONE\n"
+        "mpirun -x UCX_NET_DEVICES=mlx5_0:1 -np 2 ./a\n"
+    )
+    path = tmp_path / "job.sh"
+    path.write_text(script)
+    found = read_environment_file(str(path))
+    assert found.values == {"UCX_TLS": "rc", "NCCL_ALGO": "Ring", "UCX_NET_DEVICES": "mlx5_0:1"}
+    assert found.not_read == {"PATH": f"{path}:4: only a running shell knows its value"}
+
+
+def test_an_nccl_conf_is_read_as_nccl_reads_it(tmp_path: Path) -> None:
+    text = "NCCL_DEBUG=INFO\n# a comment\nNCCL_IB_HCA=mlx5_0,mlx5_1\n NCCL_ALGO=Ring\n"
+    path = tmp_path / "nccl.conf"
+    path.write_text(text)
+    found = read_environment_file(str(path))
+    assert found.values == {"NCCL_DEBUG": "INFO", "NCCL_IB_HCA": "mlx5_0,mlx5_1"}
+    assert found.remarks == (f"{path}:4: ' NCCL_ALGO' is no name of a variable",)
+
+
+def test_an_image_gives_its_variables(tmp_path: Path) -> None:
+    (tmp_path / "image/etc").mkdir(parents=True)
+    (tmp_path / "image/usr").mkdir()
+    (tmp_path / "image/etc/environment").write_text("NCCL_VERSION=2.27\nA=/usr/lib\n")
+    found = read_environment_file(str(tmp_path / "image"))
+    assert found.values == {"NCCL_VERSION": "2.27", "A": "/usr/lib"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "what"),
+    [
+        ("empty.env", b"", "no variable is set here"),
+        ("prose.txt", b"hello\n", "no variable is set here"),
+        ("noise.bin", b"\xff\xfe\x00\x01", "noise.bin"),
+    ],
+)
+def test_other_files_are_refused(tmp_path: Path, name: str, content: bytes, what: str) -> None:
+    with pytest.raises(InputError, match=what):
+        read(tmp_path, name, content)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no\.env"):
+        read_environment_file(str(tmp_path / "no.env"))
