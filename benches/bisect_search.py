@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from random import Random
 
 from weft.bench.model import State
-from weft.study.bisect.decision import Behaviour, Cell, Decisions, NoAnswerError, Reading
+from weft.study.bisect.decision import (
+    Behaviour,
+    BisectCell,
+    Decisions,
+    LaunchReading,
+    NoAnswerError,
+)
 from weft.study.bisect.search import search
 
 N_VARIABLES = (1, 2, 8, 16, 30)
@@ -30,7 +36,7 @@ class SimulatedCommand:
     n_launches: int = 0
     level: float = 0.0
 
-    def __call__(self, cell: Cell) -> Reading:
+    def __call__(self, cell: BisectCell) -> LaunchReading:
         """One launch."""
         draw = self.random.gauss(0, self.sigma)
         if self.noise == "tailed" and self.random.random() < 0.1:
@@ -42,7 +48,9 @@ class SimulatedCommand:
             draw = self.level
         self.n_launches += 1
         slow = bool(self.planted) and self.planted <= cell.changed
-        return Reading(State.OK, {"t_us": 1000 * (self.ratio if slow else 1.0) * math.exp(draw)})
+        return LaunchReading(
+            State.OK, {"t_us": 1000 * (self.ratio if slow else 1.0) * math.exp(draw)}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +86,8 @@ def _answer(decisions: Decisions, n: int, planted: tuple[int, ...]) -> str:
 def trials(n_planted: int, n_runs: int, ratio: float, sigma: float) -> Iterator[tuple[int, Trial]]:
     """Bisects over all numbers of variables and kinds of noise in turn, each with its number."""
     for run in range(n_runs):
-        random = Random(f"{n_planted} {ratio} {sigma} {run}")  # noqa: S311 - reproducible, not secret
+        # Reproducible, not secret.
+        random = Random(f"{n_planted} {ratio} {sigma} {run}")  # noqa: S311
         n = max(N_VARIABLES[run % len(N_VARIABLES)], n_planted)
         noise = NOISES[run // len(N_VARIABLES) % len(NOISES)]
         planted = frozenset(random.sample(range(n), n_planted))

@@ -22,6 +22,7 @@ TWIN = ("--twin", "fat-tree", "--nodes", "4")
 
 COUNTERS = {"EARLIER.out": 0, "LATER.out": 1_000_000_000}
 """Two readings of a port's counters: it sent and waited for a third of a second each."""
+ENVIRONMENTS = {"GOOD.env": "UCX_TLS=sm\n", "BAD.env": "UCX_TLS=tcp\n"}
 
 CALLS: dict[str, tuple[str, ...]] = {
     "check": (*TWIN, "--dry-run"),
@@ -36,6 +37,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "study show": ("smoke",),
     "study status": ("SUBMITTED",),
     "study submit": ("smoke", "--dir", "NEW", "--dry-run"),
+    "bisect": ("GOOD.env", "BAD.env", "--dry-run", "--", "true"),
     "compare": ("RUN", "RUN"),
     "history": ("RUN",),
     "report": ("RUN", "-o", "NEW.html"),
@@ -103,7 +105,7 @@ def _below(path: str, command: click.Command) -> Iterator[tuple[str, click.Comma
 def argv_of(name: str, folder: Path) -> list[str]:
     """The call of a verb, its run and its new paths in a folder."""
     words = ("RUN", "SUBMITTED", "KEY.pub", "IMAGE", "TRACE", "NEW", "NEW.html", "NEW.toml")
-    words += (*COUNTERS, "JOB.log")
+    words += (*COUNTERS, *ENVIRONMENTS, "JOB.log")
     paths = {word: str(folder / word) for word in words}
     return [*name.split(), *(paths.get(word, word) for word in CALLS[name])]
 
@@ -129,6 +131,8 @@ def make_folder(folder: Path) -> None:
     write(folder / "TRACE", [ring(rank, 2, 1000, 1) * 7 for rank in range(2)])
     job = DrawnJob(["c104-001", "c104-002", "c101-001"], 2, [(0, 0)] * 2, ["mlx5_0:1"])
     (folder / "JOB.log").write_text(job.text())
+    for name, text in ENVIRONMENTS.items():
+        (folder / name).write_text(text)
     for name, n in COUNTERS.items():
         lines = ("# Port counters: Lid 20 port 1", f"PortXmitData:{n}", f"PortXmitWait:{n}")
         (folder / name).write_text("\n".join(lines) + "\n")

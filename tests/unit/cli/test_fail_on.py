@@ -56,7 +56,7 @@ def test_a_verdict_of_its_own_counts_warnings() -> None:
 
 
 VERBS = (
-    "check", "compare", "doctor", "doctor env", "doctor log", "doctor topo", "judge",
+    "bisect", "check", "compare", "doctor", "doctor env", "doctor log", "doctor topo", "judge",
     "fabric show", "fabric trace", "fabric audit", "cluster status", "platform detect",
     "bench rdma-pairs",
 )  # fmt: skip

@@ -20,7 +20,7 @@ from weft.core.finding import Finding, verdict_of
 from weft.core.words import counted
 
 if TYPE_CHECKING:
-    from weft.study.bisect.answer import Question
+    from weft.study.bisect.answer import BisectQuestion
     from weft.study.bisect.decision import Decisions
     from weft.study.bisect.launches import CommandUnderTest
     from weft.study.bisect.variables import Differences
@@ -165,7 +165,7 @@ def _measured(
 def _findings(
     decisions: "Decisions",
     test: "CommandUnderTest",
-    question: "Question",
+    question: "BisectQuestion",
     note: Callable[[Sequence[int]], None],
 ) -> list[Finding]:
     from weft.study.bisect.answer import found, no_answer, no_difference
@@ -184,12 +184,12 @@ def _findings(
     return found(decisions, result, replace(question, seconds=seconds, fixed=fixed))
 
 
-def _question(ctx: click.Context, between: "Differences") -> "Question":
-    from weft.study.bisect.answer import Question
+def _question(ctx: click.Context, between: "Differences") -> "BisectQuestion":
+    from weft.study.bisect.answer import BisectQuestion
 
     fresh = {"--dir": None, "--resume": None}
     pairs = MORE_PAIRS * int(ctx.params["pairs"])
-    return Question(
+    return BisectQuestion(
         variables=between.variables,
         left_out=between.left_out,
         more_launches=call_again(ctx, {**fresh, "--pairs": str(pairs)}),

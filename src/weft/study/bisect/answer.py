@@ -12,14 +12,14 @@ from weft.core.finding import Finding, FindingFacts, FindingKind, Severity, cann
 from weft.core.units import format_duration, format_significant
 from weft.core.words import counted, first_few
 from weft.stats.rank_order import middle_shift, shift_interval
-from weft.study.bisect.decision import LEVEL, Behaviour, Cell, Decisions
+from weft.study.bisect.decision import LEVEL, Behaviour, BisectCell, Decisions
 from weft.study.bisect.figures import PRINTED, WALL
-from weft.study.bisect.search import Cause, SearchResult
-from weft.study.bisect.variables import Variable
+from weft.study.bisect.search import FoundCause, SearchResult
+from weft.study.bisect.variables import DifferingVariable
 
 STATED = (
-    f"wrong in {100 * LEVEL:g} % of bisects at most, over all environments and launches: each "
-    "test holds whenever it stops"
+    f"chance: at most {100 * LEVEL:g} % of bisects are wrong, counted over all environments, "
+    "whenever they stop"
 )
 _SHOWN = 6
 
@@ -65,11 +65,11 @@ class BisectFacts(FindingFacts):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class BisectQuestion:
     """What is known of a bisect beside its launches: the differing variables, the names left out,
     and the command lines of `next:`, each "" where there is none."""
 
-    variables: Sequence[Variable]
+    variables: Sequence[DifferingVariable]
     left_out: Mapping[str, str] = field(default_factory=dict)
     more_launches: str = ""
     swapped: str = ""
@@ -77,7 +77,7 @@ class Question:
     seconds: float = 0.0
 
 
-def effect_of(decisions: Decisions, cell: Cell) -> Effect:
+def effect_of(decisions: Decisions, cell: BisectCell) -> Effect:
     """A cell against GOOD."""
     good = [one for one in decisions.costs(decisions.good) if math.isfinite(one)]
     costs = decisions.costs(cell)
@@ -92,7 +92,7 @@ def effect_of(decisions: Decisions, cell: Cell) -> Effect:
     return Effect(math.exp(middle_shift(good, own)), low, high, n, n_failed, state)
 
 
-def found(decisions: Decisions, result: SearchResult, question: Question) -> list[Finding]:
+def found(decisions: Decisions, result: SearchResult, question: BisectQuestion) -> list[Finding]:
     """One finding for each cause, and a note where BAD stays bad without all of them."""
     findings = [_cause_finding(decisions, one, result, question) for one in result.causes]
     if result.without is not Behaviour.GOOD:
@@ -107,7 +107,7 @@ def found(decisions: Decisions, result: SearchResult, question: Question) -> lis
     return findings
 
 
-def no_difference(decisions: Decisions, question: Question) -> Finding:
+def no_difference(decisions: Decisions, question: BisectQuestion) -> Finding:
     """GOOD and BAD behave alike as far as the launches tell, or BAD is the better one."""
     n = counted(decisions.n_launches, "launch", "launches")
     effect = effect_of(decisions, decisions.bad)
@@ -132,7 +132,7 @@ def no_difference(decisions: Decisions, question: Question) -> Finding:
     )
 
 
-def no_answer(decisions: Decisions, why: str, question: Question) -> Finding:
+def no_answer(decisions: Decisions, why: str, question: BisectQuestion) -> Finding:
     """GOOD and BAD differ, but the search for the variable came to no end."""
     effect = effect_of(decisions, decisions.bad)
     return Finding(
@@ -148,7 +148,7 @@ def no_answer(decisions: Decisions, why: str, question: Question) -> Finding:
 
 
 def _cause_finding(
-    decisions: Decisions, cause: Cause, result: SearchResult, question: Question
+    decisions: Decisions, cause: FoundCause, result: SearchResult, question: BisectQuestion
 ) -> Finding:
     variables = [question.variables[one] for one in cause.variables]
     alone = decisions.cell(cause.changed)
@@ -181,7 +181,7 @@ def word_of(decisions: Decisions) -> str:
     return "worse" if decisions.figure.startswith(PRINTED) else "slower"
 
 
-def _enough(decisions: Decisions, alone: Cell, effect: Effect) -> list[str]:
+def _enough(decisions: Decisions, alone: BisectCell, effect: Effect) -> list[str]:
     if alone is decisions.bad:
         return []
     whole = effect_of(decisions, decisions.bad)
@@ -192,7 +192,7 @@ def _enough(decisions: Decisions, alone: Cell, effect: Effect) -> list[str]:
     ]
 
 
-def _without(decisions: Decisions, cause: Cause, n_variables: int) -> str:
+def _without(decisions: Decisions, cause: FoundCause, n_variables: int) -> str:
     cell = decisions.cell(decisions.bad.changed - cause.changed)
     it = "it" if n_variables == 1 else "them"
     if cell is decisions.good:
@@ -202,7 +202,7 @@ def _without(decisions: Decisions, cause: Cause, n_variables: int) -> str:
     return f"without {it} BAD is as GOOD: {effect.against_good(word_of(decisions))} ({n})"
 
 
-def _parts(decisions: Decisions, cause: Cause, question: Question) -> list[str]:
+def _parts(decisions: Decisions, cause: FoundCause, question: BisectQuestion) -> list[str]:
     """What each variable of a set does without the others."""
     lines = []
     for one in cause.variables:
@@ -225,7 +225,7 @@ def _compared(decisions: Decisions, effect: Effect) -> str:
     return f"BAD is {turned.text(faster)}"
 
 
-def _n_failed(cell: Cell) -> str:
+def _n_failed(cell: BisectCell) -> str:
     return str(sum(one.state is not State.OK for one in cell.readings))
 
 
@@ -240,7 +240,7 @@ def _judged_by(decisions: Decisions) -> str:
     )
 
 
-def _middle(cell: Cell, figure: str) -> str:
+def _middle(cell: BisectCell, figure: str) -> str:
     values = [one.figures[figure] for one in cell.readings if figure in one.figures]
     n_failed = len(cell.readings) - len(values)
     if 2 * n_failed > len(cell.readings):
@@ -250,7 +250,7 @@ def _middle(cell: Cell, figure: str) -> str:
     return shown + (f", {n_failed} failed" if n_failed else "")
 
 
-def _cost(decisions: Decisions, question: Question) -> str:
+def _cost(decisions: Decisions, question: BisectQuestion) -> str:
     took = f", {format_duration(question.seconds)}" if question.seconds else ""
     n = len(question.variables)
     differ = "1 variable differs" if n == 1 else f"{n} variables differ"
@@ -272,7 +272,7 @@ def left_out_lines(left_out: Mapping[str, str]) -> list[str]:
 
 
 def _facts(
-    decisions: Decisions, cause: Sequence[int], question: Question, effect: Effect
+    decisions: Decisions, cause: Sequence[int], question: BisectQuestion, effect: Effect
 ) -> BisectFacts:
     changed = frozenset(cause)
     rest = decisions.bad.changed - changed
@@ -293,7 +293,7 @@ def _facts(
     )
 
 
-def cell_rows(decisions: Decisions, variables: Sequence[Variable]) -> list[dict[str, Any]]:
+def cell_rows(decisions: Decisions, variables: Sequence[DifferingVariable]) -> list[dict[str, Any]]:
     """One row for each environment: what it has of BAD, its behaviour, and its effect."""
     rows = []
     for cell in decisions.cells:

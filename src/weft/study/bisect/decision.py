@@ -47,7 +47,7 @@ class Behaviour(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class LaunchReading:
     """What one launch showed: its state, and its figures by name where it is OK."""
 
     state: State
@@ -56,12 +56,12 @@ class Reading:
 
 
 @dataclass(slots=True)
-class Cell:
+class BisectCell:
     """One environment: GOOD with the variables of these indices as in BAD, and its launches."""
 
     number: int
     changed: frozenset[int]
-    readings: list[Reading] = field(default_factory=list)
+    readings: list[LaunchReading] = field(default_factory=list)
     behaviour: Behaviour | None = None
     is_claim: bool = False
 
@@ -78,7 +78,7 @@ class NoAnswerError(Exception):
 class Measuring(Protocol):
     """Whoever launches the command."""
 
-    def __call__(self, cell: Cell) -> Reading:
+    def __call__(self, cell: BisectCell) -> LaunchReading:
         """One launch in the environment of a cell."""
         ...
 
@@ -98,8 +98,8 @@ class Decisions:
         lower_is_better: LowerIsBetter = lambda _: True,
         most_pairs: int = MOST_PAIRS,
     ) -> None:
-        self.good = Cell(0, frozenset())
-        self.bad = Cell(1, frozenset(range(n_variables)))
+        self.good = BisectCell(0, frozenset())
+        self.bad = BisectCell(1, frozenset(range(n_variables)))
         self.cells = [self.good, self.bad]
         self.figure = ""
         self.n_claims = 0
@@ -114,7 +114,7 @@ class Decisions:
         """All launches so far."""
         return sum(len(cell.readings) for cell in self.cells)
 
-    def cell(self, changed: frozenset[int]) -> Cell:
+    def cell(self, changed: frozenset[int]) -> BisectCell:
         """The cell of an environment, a new one where none has been asked for. Raises
         NoAnswerError where there are too many."""
         found = next((one for one in self.cells if one.changed == changed), None)
@@ -122,11 +122,11 @@ class Decisions:
             n = len(self.cells)
             if n >= self._most_cells:
                 raise NoAnswerError(f"no answer after {n} environments")
-            found = Cell(n, changed)
+            found = BisectCell(n, changed)
             self.cells.append(found)
         return found
 
-    def costs(self, cell: Cell, figure: str | None = None) -> list[float]:
+    def costs(self, cell: BisectCell, figure: str | None = None) -> list[float]:
         """The costs of a cell's launches, by the figure that is judged."""
         name = self.figure if figure is None else figure
         sign = 1.0 if self._lower_is_better(name) else -1.0
@@ -183,7 +183,7 @@ class Decisions:
             cell.behaviour = self._decide(cell, POINTER_LEVEL)
         return cell.behaviour
 
-    def _decide(self, cell: Cell, level: float) -> Behaviour:
+    def _decide(self, cell: BisectCell, level: float) -> Behaviour:
         """Launch a cell, with GOOD or BAD again after each second launch, until it is decided."""
         found = self._behaviour(cell, level)
         while found is Behaviour.UNDECIDED and len(cell.readings) < MOST_A_CELL:
@@ -198,7 +198,7 @@ class Decisions:
                     break
         return found
 
-    def _behaviour(self, cell: Cell, level: float) -> Behaviour:
+    def _behaviour(self, cell: BisectCell, level: float) -> Behaviour:
         if len(cell.readings) < 2:
             return Behaviour.UNDECIDED
         known = {self.good.usual_state, self.bad.usual_state}
@@ -225,7 +225,7 @@ class Decisions:
                 return found
         return Behaviour.UNDECIDED
 
-    def _launch(self, cell: Cell) -> None:
+    def _launch(self, cell: BisectCell) -> None:
         cell.readings.append(self._measure(cell))
 
 

@@ -27,7 +27,7 @@ MOST_FIGURES = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class LaunchFigure:
     """One figure of a launch: a metric, the size of its row (0: none), and what names the row."""
 
     metric: str
@@ -66,13 +66,15 @@ class TwiceError(NoFigureError):
     """The output has the same figure twice."""
 
 
-def figures_of(out: Path, err: Path, seconds: float, choice: FigureChoice) -> dict[Figure, float]:
+def figures_of(
+    out: Path, err: Path, seconds: float, choice: FigureChoice
+) -> dict[LaunchFigure, float]:
     """The figures of a launch that ended well. Raises NoFigureError."""
     if choice.metric == WALL:
-        return {Figure(WALL): seconds * 1e6}
+        return {LaunchFigure(WALL): seconds * 1e6}
     if choice.printed:
-        return {Figure(PRINTED): _printed(out, err, choice)}
-    found: dict[Figure, tuple[float, int]] = {}
+        return {LaunchFigure(PRINTED): _printed(out, err, choice)}
+    found: dict[LaunchFigure, tuple[float, int]] = {}
     for figure, value, line in _of_tables(_tables(out), choice):
         if figure in found and not choice.take:
             lines = f"lines {found[figure][1]} and {line}"
@@ -139,7 +141,7 @@ def _tables(out: Path) -> tuple[Table, ...]:
 
 def _of_tables(
     tables: tuple[Table, ...], choice: FigureChoice
-) -> Iterator[tuple[Figure, float, int]]:
+) -> Iterator[tuple[LaunchFigure, float, int]]:
     several = len({(table.tool, table.test) for table in tables}) > 1
     for table in tables:
         metric = choice.metric or _headline(table)
@@ -154,7 +156,7 @@ def _of_tables(
             if abs(value) <= LARGEST_MEASURED:
                 words = [table.test] if several else []
                 words += [row.labels[key] for key in telling if key in row.labels]
-                yield Figure(metric, size, " ".join(words)), value, row.line
+                yield LaunchFigure(metric, size, " ".join(words)), value, row.line
 
 
 def _headline(table: Table) -> str:

@@ -16,17 +16,17 @@ from weft.core.shell_line import quoted
 from weft.core.units import format_duration
 from weft.launch.redact_text import redact_output
 from weft.launch.secret_text import mask_text, mask_words
-from weft.study.bisect.decision import Cell, Reading
+from weft.study.bisect.decision import BisectCell, LaunchReading
 from weft.study.bisect.figures import (
     WALL,
-    Figure,
     FigureChoice,
+    LaunchFigure,
     NoFigureError,
     TwiceError,
     figures_of,
     has_tables,
 )
-from weft.study.bisect.variables import Variable, masked
+from weft.study.bisect.variables import DifferingVariable, masked
 from weft.study.run.launch_record import launch_to_record
 from weft.study.run.store import Key, RunStore, read_run
 
@@ -46,8 +46,8 @@ class CommandUnderTest:
     launch with some variables as in BAD."""
 
     argv: tuple[str, ...]
-    variables: tuple[Variable, ...]
-    environment: Callable[[Sequence[Variable]], Mapping[str, str]]
+    variables: tuple[DifferingVariable, ...]
+    environment: Callable[[Sequence[DifferingVariable]], Mapping[str, str]]
     choice: FigureChoice
     timeout_s: float | None = None
     host: str = "localhost"
@@ -92,7 +92,7 @@ class CommandLaunches:
         self._over = over
         self._clock = clock
 
-    def __call__(self, cell: Cell) -> Reading:
+    def __call__(self, cell: BisectCell) -> LaunchReading:
         """One launch of a cell. Raises InputError where the figure is not clear, BenchmarkError
         where the first launch of GOOD fails."""
         launch = self._launch(cell)
@@ -116,12 +116,12 @@ class CommandLaunches:
             return FIRST_LIMIT_S
         return max(SLOWEST_TIMES * self._slowest_good_s, LEAST_LIMIT_S)
 
-    def _choose(self, cell: Cell, reading: Reading) -> None:
+    def _choose(self, cell: BisectCell, reading: LaunchReading) -> None:
         """A run that goes on judges by the figures that it began with."""
         if not self.choice.metric and cell.number == 0 and WALL in reading.figures:
             self.choice = FigureChoice(metric=WALL)
 
-    def _launch(self, cell: Cell) -> Launch:
+    def _launch(self, cell: BisectCell) -> Launch:
         name = END_NAMES[cell.number] if cell.number < len(END_NAMES) else "between"
         variables = self.command.variables
         values = {one.name: one.bad if n in cell.changed else one.good
@@ -145,7 +145,7 @@ class CommandLaunches:
         self._launches.append(launch)
         return launch
 
-    def _run(self, launch: Launch, *, is_first: bool) -> tuple[Reading, float]:
+    def _run(self, launch: Launch, *, is_first: bool) -> tuple[LaunchReading, float]:
         self._write_plan()
         run_dir, changed = self.store.run_dir, self._changed(launch)
         recipe = self.command.recipe(changed)
@@ -158,7 +158,7 @@ class CommandLaunches:
         with _masked_output(out, err):
             ended = run(command, Limits(limit_s))
         self.store.folder.refuse_full()
-        figures: dict[Figure, float] = {}
+        figures: dict[LaunchFigure, float] = {}
         state, message = _state_of(ended, limit_s)
         if state is State.OK:
             state, message, figures = self._figures(launch, ended, (out, err), is_first=is_first)
@@ -166,16 +166,16 @@ class CommandLaunches:
             if is_first:
                 raise _good_fails(message, out, err, recipe)
             kept = self.store.failed(launch, state, message)
-            return Reading(state, {}, kept.message), ended.seconds
+            return LaunchReading(state, {}, kept.message), ended.seconds
         for figure, value in figures.items():
             self.store.append(_sample(launch, figure, value, began), started_unix_s=began)
         self.store.done(launch, n_samples=len(figures), seconds=ended.seconds)
         named = {figure.name: value for figure, value in figures.items()}
-        return Reading(State.OK, named), ended.seconds
+        return LaunchReading(State.OK, named), ended.seconds
 
     def _figures(
         self, launch: Launch, ended: CommandEnd, files: tuple[Path, Path], *, is_first: bool
-    ) -> tuple[State, str, dict[Figure, float]]:
+    ) -> tuple[State, str, dict[LaunchFigure, float]]:
         """The figures of a launch that ended well. Without one it failed: its output is wrong, or
         of another form than in the first launch."""
         out, err = files
@@ -203,7 +203,7 @@ class CommandLaunches:
         self.store.folder.write_part("plan.jsonl", text, what="plan of the run")
 
 
-def readings_of(run_dir: Path) -> dict[Key, tuple[Reading, float]]:
+def readings_of(run_dir: Path) -> dict[Key, tuple[LaunchReading, float]]:
     """The readings that a run directory holds, with the seconds of each launch."""
     kept = read_run(run_dir, with_fabric=False)
     figures: dict[Key, dict[str, float]] = {}
@@ -211,16 +211,17 @@ def readings_of(run_dir: Path) -> dict[Key, tuple[Reading, float]]:
         of_launch = figures.setdefault((sample.trial, sample.repeat), {})
         for metric, value in sample.metrics.items():
             row = str(sample.evidence.get("row", ""))
-            of_launch[Figure(metric, sample.size_bytes, row).name] = value
+            of_launch[LaunchFigure(metric, sample.size_bytes, row).name] = value
     found = {
-        key: (Reading(State.OK, figures[key]), kept.seconds.get(key, 0.0)) for key in kept.done
+        key: (LaunchReading(State.OK, figures[key]), kept.seconds.get(key, 0.0))
+        for key in kept.done
     }
     for one in kept.failures:
-        found[one.trial, one.repeat] = (Reading(one.state, {}, one.message), 0.0)
+        found[one.trial, one.repeat] = (LaunchReading(one.state, {}, one.message), 0.0)
     return found
 
 
-def _sample(launch: Launch, figure: Figure, value: float, began: float) -> Sample:
+def _sample(launch: Launch, figure: LaunchFigure, value: float, began: float) -> Sample:
     return Sample(
         trial=launch.trial.id,
         repeat=launch.repeat,

@@ -17,7 +17,7 @@ MOST_CAUSES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class FoundCause:
     """Variables, by index, that make the environment bad together, each of them needed.
     `is_decided` is False where a claim about them could not be decided."""
 
@@ -34,7 +34,7 @@ class Cause:
 class SearchResult:
     """The causes that were found, and the behaviour of BAD without all of them."""
 
-    causes: tuple[Cause, ...]
+    causes: tuple[FoundCause, ...]
     without: Behaviour
 
 
@@ -46,7 +46,7 @@ def search(decisions: Decisions, n_variables: int, note: Note = lambda _: None) 
     """The causes, one after the other until BAD without them is good; GOOD and BAD differ.
 
     Raises NoAnswerError."""
-    causes: list[Cause] = []
+    causes: list[FoundCause] = []
     left = tuple(range(n_variables))
     without = Behaviour.BAD
     while len(causes) < MOST_CAUSES:
@@ -60,7 +60,7 @@ def search(decisions: Decisions, n_variables: int, note: Note = lambda _: None) 
     return SearchResult(tuple(causes), without)
 
 
-def _one_cause(decisions: Decisions, left: Sequence[int], note: Note) -> Cause:
+def _one_cause(decisions: Decisions, left: Sequence[int], note: Note) -> FoundCause:
     """A minimal set among variables that are bad together."""
     kept: list[int] = []
     before = list(left)
@@ -107,7 +107,7 @@ def _isolated(decisions: Decisions, before: Sequence[int], kept: Sequence[int], 
             return low
 
 
-def _minimal(decisions: Decisions, kept: Sequence[int]) -> Cause:
+def _minimal(decisions: Decisions, kept: Sequence[int]) -> FoundCause:
     """The set without variables that it does not need."""
     cause = list(kept)
     is_decided = True
@@ -119,4 +119,4 @@ def _minimal(decisions: Decisions, kept: Sequence[int]) -> Cause:
         if without is Behaviour.BAD:
             cause.remove(one)
         is_decided &= without is not Behaviour.UNDECIDED
-    return Cause(tuple(sorted(cause)), is_decided)
+    return FoundCause(tuple(sorted(cause)), is_decided)

@@ -27,7 +27,7 @@ of settings rarely repeats them, and without them a command does not start."""
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class DifferingVariable:
     """A variable that differs; None where it is not set."""
 
     name: str
@@ -60,7 +60,7 @@ class Variable:
 class Differences:
     """The variables that differ, by name; and those left out, with why."""
 
-    variables: tuple[Variable, ...]
+    variables: tuple[DifferingVariable, ...]
     left_out: Mapping[str, str]
 
 
@@ -83,7 +83,7 @@ def differences(
         if why:
             left_out[name] = why
         else:
-            found.append(Variable(name, before, after))
+            found.append(DifferingVariable(name, before, after))
     return Differences(tuple(found), left_out)
 
 
@@ -91,7 +91,7 @@ def environment_of(
     good: Mapping[str, str],
     bad: Mapping[str, str],
     around: Mapping[str, str],
-    changed: Iterable[Variable],
+    changed: Iterable[DifferingVariable],
 ) -> dict[str, str]:
     """The whole environment of a launch: GOOD with some of the differing variables as in BAD.
 

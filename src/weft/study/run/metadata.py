@@ -24,7 +24,7 @@ AGAIN = "again"
 GIT_LIMIT_S = 5.0
 
 
-class Measured(Protocol):
+class RunSubject(Protocol):
     """Whatever measures: a backend, or the command of a bisect."""
 
     name: str
@@ -38,7 +38,7 @@ def run_meta(
     *,
     study_text: str,
     seed: int,
-    backend: Measured,
+    backend: RunSubject,
     nodes: Sequence[str],
     argv: Sequence[str] = (),
     environ: Mapping[str, str] | None = None,

@@ -13,10 +13,10 @@ from weft.study.bisect.decision import (
     END_LEVEL,
     LEVEL,
     Behaviour,
-    Cell,
+    BisectCell,
     Decisions,
+    LaunchReading,
     NoAnswerError,
-    Reading,
     claim_level,
 )
 from weft.study.bisect.search import SearchResult, search
@@ -28,11 +28,11 @@ def measured(n: int, ratio_of: Slow, *, sigma: float = 0.02, seed: int = 1) -> D
     """Decisions over a command whose time depends on its environment."""
     random = Random(seed)
 
-    def measure(cell: Cell) -> Reading:
+    def measure(cell: BisectCell) -> LaunchReading:
         ratio = ratio_of(cell.changed)
         if math.isinf(ratio):
-            return Reading(State.HUNG)
-        return Reading(State.OK, {"t_us": 100 * ratio * math.exp(random.gauss(0, sigma))})
+            return LaunchReading(State.HUNG)
+        return LaunchReading(State.OK, {"t_us": 100 * ratio * math.exp(random.gauss(0, sigma))})
 
     return Decisions(n, measure, seed=seed)
 
@@ -111,11 +111,11 @@ def test_a_difference_that_was_chance_is_taken_back() -> None:
     """GOOD and BAD differ for their first launches only."""
     n_launches = 0
 
-    def measure(cell: Cell) -> Reading:
+    def measure(cell: BisectCell) -> LaunchReading:
         nonlocal n_launches
         n_launches += 1
         slow = cell.number == 1 and n_launches <= 12
-        return Reading(State.OK, {"t_us": (2.0 if slow else 1.0) + n_launches % 7 / 100})
+        return LaunchReading(State.OK, {"t_us": (2.0 if slow else 1.0) + n_launches % 7 / 100})
 
     decisions = Decisions(8, measure)
     assert decisions.ends_differ() is Behaviour.BAD
@@ -126,11 +126,11 @@ def test_a_difference_that_was_chance_is_taken_back() -> None:
 def test_the_figure_that_differs_is_chosen() -> None:
     random = Random(5)
 
-    def measure(cell: Cell) -> Reading:
+    def measure(cell: BisectCell) -> LaunchReading:
         slow = 2.0 if 4 in cell.changed else 1.0
         noise = [math.exp(random.gauss(0, 0.05)) for _ in range(20)]
         figures = {f"t_us at {size}": 10 * one for size, one in enumerate(noise)}
-        return Reading(State.OK, figures | {"t_us at 7": slow * noise[7]})
+        return LaunchReading(State.OK, figures | {"t_us at 7": slow * noise[7]})
 
     decisions = Decisions(8, measure)
     assert decisions.ends_differ() is Behaviour.BAD
@@ -141,9 +141,9 @@ def test_the_figure_that_differs_is_chosen() -> None:
 def test_more_is_better_of_a_rate() -> None:
     random = Random(2)
 
-    def measure(cell: Cell) -> Reading:
+    def measure(cell: BisectCell) -> LaunchReading:
         rate = 50.0 if 1 in cell.changed else 100.0
-        return Reading(State.OK, {"bandwidth_mb_s": rate * math.exp(random.gauss(0, 0.02))})
+        return LaunchReading(State.OK, {"bandwidth_mb_s": rate * math.exp(random.gauss(0, 0.02))})
 
     decisions = Decisions(4, measure, lower_is_better=lambda _: False)
     assert decisions.ends_differ() is Behaviour.BAD

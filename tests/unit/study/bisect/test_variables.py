@@ -1,15 +1,14 @@
 """What differs between two environments, and what the launches in between get."""
 
-from weft.study.bisect.variables import Variable, differences, environment_of
+from weft.study.bisect.variables import DifferingVariable, differences, environment_of
 
 AROUND = {"PATH": "/bin", "HOME": "/h", "EXTRA": "kept", "A": "outer", "SLURM_JOB_ID": "3"}
 
 
 def test_added_removed_and_changed_variables_differ() -> None:
     found = differences({"A": "1", "B": "2", "C": "3"}, {"A": "1", "B": "9", "D": "4"}, AROUND)
-    assert found.variables == (
-        Variable("B", "2", "9"), Variable("C", "3", None), Variable("D", None, "4"),
-    )  # fmt: skip
+    values = [("B", "2", "9"), ("C", "3", None), ("D", None, "4")]
+    assert found.variables == tuple(DifferingVariable(*one) for one in values)
     assert [one.change for one in found.variables] == [
         "B=9 (good: 2)", "C not set (good: 3)", "D=4 (good: not set)",
     ]  # fmt: skip
