@@ -234,9 +234,9 @@ class BisectSteps:
         """A launch is over."""
         self._n_over += 1
         now = system_clock()
-        text = f"{counted(self._n_over, 'launch', 'launches')} over"
+        text = counted(self._n_over, "launch", "launches")
         if self._n_among < self._n_variables or self._n_among == 1:
-            text += f", the cause is among {self._n_among} of {self._n_variables} variables"
+            text += f", cause among {self._n_among} of {self._n_variables}"
         left = (now - self._began) / self._n_over * self._launches_left()
         text += f", about {format_duration(left)} left"
         if self._ticking is not None and self._task is not None:

@@ -1,7 +1,6 @@
 """`weft bisect GOOD BAD -- CMD`: which variable of two environments makes a command slow."""
 
 import os
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,7 +21,7 @@ from weft.core.words import counted
 if TYPE_CHECKING:
     from weft.study.bisect.answer import BisectQuestion
     from weft.study.bisect.decision import Decisions
-    from weft.study.bisect.launches import CommandUnderTest
+    from weft.study.bisect.launches import CommandLaunches, CommandUnderTest
     from weft.study.bisect.variables import Differences
     from weft.study.run.store import RunStore
 
@@ -159,12 +158,12 @@ def _measured(
         def note(among: Sequence[int]) -> None:
             progress.among([test.variables[one].name for one in among])
 
-        return decisions, _findings(decisions, test, _question(ctx, between), note)
+        return decisions, _findings(decisions, launches, _question(ctx, between), note)
 
 
 def _findings(
     decisions: "Decisions",
-    test: "CommandUnderTest",
+    launches: "CommandLaunches",
     question: "BisectQuestion",
     note: Callable[[Sequence[int]], None],
 ) -> list[Finding]:
@@ -172,16 +171,14 @@ def _findings(
     from weft.study.bisect.decision import Behaviour, NoAnswerError
     from weft.study.bisect.search import search
 
-    began = time.monotonic()
     if decisions.ends_differ() is not Behaviour.BAD:
         return [no_difference(decisions, question)]
     try:
         result = search(decisions, len(question.variables), note)
     except NoAnswerError as error:
         return [no_answer(decisions, str(error), question)]
-    fixed = test.fixed(result.causes[0].variables)
-    seconds = time.monotonic() - began
-    return found(decisions, result, replace(question, seconds=seconds, fixed=fixed))
+    fixed = launches.command.fixed(result.causes[0].variables)
+    return found(decisions, result, replace(question, seconds=launches.seconds, fixed=fixed))
 
 
 def _question(ctx: click.Context, between: "Differences") -> "BisectQuestion":

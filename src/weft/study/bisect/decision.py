@@ -219,11 +219,24 @@ class Decisions:
             evidence = [
                 log_evidence(self.costs(first, one), self.costs(second, one)) for one in figures
             ]
-            self.figure = figures[int(np.argmax(evidence))]
+            self.figure = self._strongest(figures, evidence, (first, second))
             mean = float(np.logaddexp.reduce(evidence)) - math.log(len(figures))
             if mean >= -math.log(END_LEVEL):
                 return found
         return Behaviour.UNDECIDED
+
+    def _strongest(
+        self, figures: list[str], evidence: list[float], ends: tuple[BisectCell, BisectCell]
+    ) -> str:
+        """The figure with the most evidence; of equal ones that whose medians are farthest
+        apart."""
+
+        def rank(number: int) -> tuple[float, float]:
+            first, second = (float(np.median(self.costs(end, figures[number]))) for end in ends)
+            apart = math.inf if math.isinf(second) else second - first
+            return round(evidence[number], 6), apart
+
+        return figures[max(range(len(figures)), key=rank)]
 
     def _launch(self, cell: BisectCell) -> None:
         cell.readings.append(self._measure(cell))

@@ -89,6 +89,8 @@ class CommandLaunches:
         self._known = readings_of(store.run_dir)
         self._launches: list[Launch] = []
         self._slowest_good_s = 0.0
+        self.seconds = 0.0
+        """That all launches took together."""
         self._over = over
         self._clock = clock
 
@@ -102,6 +104,7 @@ class CommandLaunches:
         else:
             reading, seconds = known
             self._choose(cell, reading)
+        self.seconds += seconds
         if cell.number == 0:
             self._slowest_good_s = max(self._slowest_good_s, seconds)
         self._over(launch)
