@@ -232,7 +232,7 @@ def _n_failed(cell: BisectCell) -> str:
 def _judged_by(decisions: Decisions) -> str:
     figure = decisions.figure
     ends = [_middle(cell, figure) for cell in (decisions.good, decisions.bad)]
-    name = "wall time" if figure == WALL else figure
+    name = {WALL: "wall time", PRINTED: "the printed number"}.get(figure, figure)
     good, bad = decisions.good, decisions.bad
     return (
         f"judged by {name}: GOOD {ends[0]} ({len(good.readings)} launches), "

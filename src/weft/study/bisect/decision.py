@@ -212,6 +212,8 @@ class Decisions:
     def _compare_ends(self) -> Behaviour:
         """By the mean of the evidence of all figures; the strongest is the one to go on with."""
         figures = sorted({name for one in self.good.readings for name in one.figures})
+        if not self.bad.readings:
+            return Behaviour.UNDECIDED
         for found, first, second in (
             (Behaviour.GOOD, self.bad, self.good),
             (Behaviour.BAD, self.good, self.bad),
