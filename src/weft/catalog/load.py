@@ -8,6 +8,7 @@ from types import MappingProxyType
 from weft.catalog.benchmark import Benchmark
 from weft.catalog.document import Model, parse_document
 from weft.catalog.libraries.launch_recipe import LaunchRecipe
+from weft.catalog.libraries.model_document import ModelDocument
 from weft.catalog.libraries.variables import VariableList
 from weft.catalog.machine import generic
 from weft.catalog.machine.platform import Platform, PublishedFigure
@@ -101,6 +102,16 @@ def launch_recipe(name_or_path: str) -> LaunchRecipe:
     raise unknown_name(f"no recipe '{name_or_path}' in the catalogue", name_or_path, known)
 
 
+def trained_model(name_or_path: str) -> ModelDocument:
+    """A model of the catalogue, or of a .toml file. Raises InputError."""
+    return _document(ModelDocument, "model", name_or_path)
+
+
+def trained_model_names() -> list[str]:
+    """Models of the catalogue, sorted."""
+    return _names("model")
+
+
 def launch_recipe_names() -> list[str]:
     """Machines whose recipe is a document of the catalogue, sorted."""
     return _names("recipe")
@@ -170,6 +181,7 @@ _FOLDERS = {
     "benchmark": "benchmarks",
     "study": "studies",
     "recipe": "recipes",
+    "model": "models",
     _VARIABLES: "variables",
     _FIGURES: "figures",
     _FACTS: "facts",

@@ -1,0 +1,222 @@
+"""What a step exchanges: by dimension which collective, of what size, how often, over which link.
+
+SOURCE: Narayanan et al. 2021, arXiv:2104.04473, section 3 (volumes of TP, PP, DP); Korthikanti et
+al. 2022, arXiv:2205.05198, section 4.2.2 (sequence parallelism: an allgather and a reduce-scatter
+where an allreduce was). Derived here: a mixture sends each token to its experts and back, and the
+GPUs that share an expert gather what reaches it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from weft.catalog.libraries.model_document import TransformerShape
+from weft.train.layout import Dimension, Layout, StepMethod
+from weft.train.parameters import (
+    LayerParameters,
+    dense_layer,
+    dense_layers,
+    embedding_parameters,
+    mixture_layer,
+)
+from weft.train.prices import CollectivePrices, Group, group_of, joined_groups
+from weft.train.traffic import ELEMENT
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One kind of exchange. `size_bytes` as nccl-tests counts; `count` a step and GPU; `seconds`
+    of one. `hidden`: the share of each that runs beside computing whatever happens."""
+
+    dimension: Dimension
+    what: str
+    collective: str
+    size_bytes: float
+    count: float
+    group: Group
+    seconds: float
+    hidden: float = 0.0
+
+    @property
+    def total_s(self) -> float:
+        """All of a step."""
+        return self.count * self.seconds
+
+    @property
+    def exposed_s(self) -> float:
+        """What computing does not hide."""
+        return self.total_s * (1 - self.hidden)
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeGroups:
+    """Who exchanges with whom."""
+
+    tp: Group
+    ep: Group
+    cp: Group
+    pp: Group
+    replicas: Group
+    expert_replicas: Group
+
+
+def exchange_groups(layout: Layout, gpus_per_node: int) -> ExchangeGroups:
+    """The groups of a layout, where ranks fill nodes in the order TP, CP, EP, DP, PP."""
+    g, n = gpus_per_node, layout.n_gpus
+    tp, cp, ep = layout.tp, layout.cp, layout.ep
+    context = group_of(cp, tp, g, n)
+    return ExchangeGroups(
+        tp=group_of(tp, 1, g, n),
+        ep=group_of(ep, tp * cp, g, n),
+        cp=context,
+        pp=group_of(min(2, layout.pp), n // layout.pp, g, n),
+        replicas=group_of(layout.dp * cp, tp, g, n),
+        expert_replicas=joined_groups(
+            context, group_of(layout.dp // ep, tp * cp * ep, g, n), g
+        ),
+    )
+
+
+def micro_tokens(layout: Layout, sequence: int) -> float:
+    """Tokens of a micro-batch on the GPUs of one TP group."""
+    return layout.micro_batch * sequence / layout.cp
+
+
+def layer_exchanges(
+    shape: TransformerShape,
+    layer: LayerParameters,
+    layout: Layout,
+    method: StepMethod,
+    prices: CollectivePrices,
+    sequence: int,
+) -> Iterator[Exchange]:
+    """Of one layer and one micro-batch, forward and backward."""
+    groups = exchange_groups(layout, prices.gpus_per_node)
+    tokens = micro_tokens(layout, sequence)
+    again = 0.5 if method.recompute == "full" else 0.0
+    yield from _tensor(shape, layer, layout, method, prices, tokens, groups.tp, 1 + again)
+    if layer.experts and shape.experts is not None and layout.ep > 1:
+        size = tokens / layout.tp * shape.experts.per_token * shape.hidden * ELEMENT
+        seconds = prices.seconds("alltoall", size, groups.ep)
+        what = "tokens to experts and back"
+        hidden = 1.0 if "ep" in method.overlap else 0.0
+        yield Exchange("ep", what, "alltoall", size, 4 + 4 * again, groups.ep, seconds, hidden)
+    if layout.cp > 1:
+        columns = 2 * shape.kv_heads * shape.head_size
+        size = tokens * columns / layout.tp * ELEMENT
+        seconds = prices.seconds("sendrecv", size, groups.cp)
+        yield Exchange(
+            "cp", "keys and values round the ring", "sendrecv", size,
+            3 * (layout.cp - 1), groups.cp, seconds,
+        )
+
+
+def _tensor(
+    shape: TransformerShape,
+    layer: LayerParameters,
+    layout: Layout,
+    method: StepMethod,
+    prices: CollectivePrices,
+    tokens: float,
+    group: Group,
+    passes: float,
+) -> Iterator[Exchange]:
+    """Allgather before and reduce-scatter after attention and network, in both passes."""
+    if layout.tp == 1:
+        return
+    size = tokens * shape.hidden * ELEMENT
+    # Products that are cut into TP pieces hide all but the first piece of what they wait for.
+    hidden = 1 - 1 / layout.tp if "tp" in method.overlap else 0.0
+    dense_blocks = 1 if layer.experts else 2
+    for collective in ("allgather", "reduce_scatter"):
+        seconds = prices.seconds(collective, size, group)
+        count = 2 * passes * dense_blocks
+        yield Exchange("tp", "activations", collective, size, count, group, seconds, hidden)
+        if layer.experts and shape.experts is not None:
+            copies = shape.experts.per_token
+            seconds = prices.seconds(collective, size * copies, group)
+            yield Exchange(
+                "tp", "tokens of experts", collective, size * copies, 2 * passes, group, seconds
+            )
+
+
+def pipeline_exchange(
+    shape: TransformerShape,
+    layout: Layout,
+    method: StepMethod,
+    prices: CollectivePrices,
+    sequence: int,
+) -> Exchange | None:
+    """What a stage sends on in a step; None without a pipeline. With virtual stages and overlap
+    only the sends of the pipeline's filling and emptying are waited for."""
+    if layout.pp == 1:
+        return None
+    group = exchange_groups(layout, prices.gpus_per_node).pp
+    size = micro_tokens(layout, sequence) * shape.hidden * ELEMENT / layout.tp
+    count = 2.0 * layout.vp * layout.ga
+    waited = count
+    if "pp" in method.overlap and layout.vp > 1:
+        waited = min(count, 2.0 * (2 * (layout.pp - 1) + (layout.vp - 1) * layout.pp))
+    seconds = prices.seconds("sendrecv", size, group)
+    return Exchange(
+        "pp", "activations to the next stage", "sendrecv", size, count, group, seconds,
+        1 - waited / count,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class StageParameters:
+    """Parameters of the fullest stage on one GPU: those all replicas share, and routed experts."""
+
+    shared: float
+    experts: float
+
+    @property
+    def total(self) -> float:
+        """Both."""
+        return self.shared + self.experts
+
+
+def stage_parameters(shape: TransformerShape, layout: Layout) -> StageParameters:
+    """Of one GPU. The first stage has the embeddings, the last the logits' table; both have them
+    where one stage is both."""
+    share = layers_of_stage(shape, layout) / shape.layers
+    n_dense = dense_layers(shape)
+    layers = ((n_dense, dense_layer(shape)), (shape.layers - n_dense, mixture_layer(shape)))
+    shared = sum(n * (one.attention + one.dense) for n, one in layers) * share
+    experts = sum(n * one.experts for n, one in layers) * share
+    tables = 2 if layout.pp == 1 and not shape.tied_embeddings else 1
+    shared += tables * embedding_parameters(shape)
+    return StageParameters(shared / layout.tp, experts / layout.tp / layout.ep)
+
+
+def layers_of_stage(shape: TransformerShape, layout: Layout) -> int:
+    """Layers of the fullest stage."""
+    return -(-shape.layers // layout.pp)
+
+
+def gradient_exchanges(
+    shape: TransformerShape, layout: Layout, method: StepMethod, prices: CollectivePrices
+) -> Iterator[Exchange]:
+    """Gradients summed over replicas, and weights gathered where replicas share them out."""
+    groups = exchange_groups(layout, prices.gpus_per_node)
+    own = stage_parameters(shape, layout)
+    for what, parameters, group in (
+        ("", own.shared, groups.replicas),
+        (" of experts", own.experts, groups.expert_replicas),
+    ):
+        if group.n < 2 or parameters == 0:
+            continue
+        gradients, weights = method.gradient_bytes * parameters, ELEMENT * parameters
+        if method.sharding == "none":
+            rows = [(f"gradients{what}", "allreduce", gradients, 1.0)]
+        else:
+            full = method.sharding == "full" and layout.pp == 1
+            gathers = 2.0 * layout.ga if full else 1.0
+            sums = float(layout.ga) if full else 1.0
+            rows = [
+                (f"gradients{what}", "reduce_scatter", gradients, sums),
+                (f"weights{what}", "allgather", weights, gathers),
+            ]
+        for name, collective, size, count in rows:
+            seconds = prices.seconds(collective, size, group)
+            yield Exchange("dp", name, collective, size, count, group, seconds)

@@ -1,0 +1,103 @@
+"""What a collective of one dimension takes on a platform: the NCCL model, for groups of ranks."""
+
+from dataclasses import dataclass, field, replace
+
+from weft.catalog.machine.platform import Platform
+from weft.core.errors import InputError
+from weft.expect.model import Conditions, Transport
+from weft.expect.nccl.collectives import nccl
+from weft.train.network_state import NetworkState
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """`n` ranks that exchange, `per_node` of them on each node that has any. `at_once`: groups of
+    the same kind that one node has."""
+
+    n: int
+    per_node: int
+    at_once: int = 1
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes that have members."""
+        return -(-self.n // self.per_node)
+
+    @property
+    def link(self) -> str:
+        """What joins them."""
+        return "NVLink" if self.n_nodes == 1 else "rails"
+
+
+@dataclass(frozen=True, slots=True)
+class CollectivePrices:
+    """Seconds of collectives on a platform, in a state of its network."""
+
+    platform: Platform
+    network: NetworkState
+    _known: dict[tuple[str, int, Group], float] = field(default_factory=dict)
+
+    @property
+    def gpus_per_node(self) -> int:
+        """GPUs of a node. Raises InputError where the platform has none."""
+        if self.platform.gpus is None:
+            raise InputError(f"platform '{self.platform.name}' has no GPUs")
+        return self.platform.gpus.per_node.whole
+
+    def seconds(self, collective: str, size_bytes: float, group: Group) -> float:
+        """The time of one, of so many bytes as nccl-tests counts them; 0 of a group of one."""
+        if group.n < 2 or size_bytes < 1:
+            return 0.0
+        key = (collective, round(size_bytes), group)
+        if key not in self._known:
+            self._known[key] = self._priced(collective, round(size_bytes), group)
+        return self._known[key]
+
+    def _priced(self, collective: str, size: int, group: Group) -> float:
+        several = group.n_nodes > 1
+        transport: Transport = self.network.transport if several else ""
+        conditions = Conditions(
+            benchmark=collective,
+            size_bytes=size,
+            n_nodes=group.n_nodes,
+            tasks_per_node=group.per_node,
+            memory="gpu",
+            library="nccl",
+            transport=transport,
+            gpudirect=self.network.gpudirect or not several,
+        )
+        terms = nccl(self.platform, conditions).terms
+        latency, transfer = terms[0].time_ns, sum(one.time_ns for one in terms[1:])
+        if several:
+            transfer *= self._shared(group) * self.network.slowdown(self.platform, group.n_nodes)
+        return (latency + transfer) / 1e9
+
+    def _shared(self, group: Group) -> float:
+        """How many ranks' worth of traffic an adapter carries more than the group alone gives it:
+        all groups of a node send at once, over the adapters that are left."""
+        n_hcas = max(1, self.platform.hcas_per_node)
+        left = max(1, n_hcas - self.network.lost_rails)
+        ranks = group.per_node * group.at_once
+        alone = max(1, min(n_hcas, -(-n_hcas * group.per_node // self.gpus_per_node)))
+        return max(1.0, ranks / group.per_node * alone / left)
+
+
+def group_of(n: int, stride: int, gpus_per_node: int, n_gpus: int) -> Group:
+    """Ranks `stride` apart, as a machine fills nodes one after another."""
+    on_first = sum(1 for member in range(n) if member * stride < gpus_per_node)
+    on_node = max(1, min(n, on_first))
+    busy = min(gpus_per_node, n_gpus)
+    return Group(n, on_node, max(1, busy // on_node))
+
+
+def joined_groups(inner: Group, outer: Group, gpus_per_node: int) -> Group:
+    """Ranks of two dimensions as one group: gradients of DP x CP."""
+    per_node = min(inner.per_node * outer.per_node, gpus_per_node)
+    n = inner.n * outer.n
+    per_node = min(per_node, n)
+    return Group(n, per_node, max(1, gpus_per_node // per_node))
+
+
+def with_network(prices: CollectivePrices, **changes: object) -> CollectivePrices:
+    """The same platform in another state of its network."""
+    return CollectivePrices(prices.platform, replace(prices.network, **changes))  # type: ignore[arg-type]
