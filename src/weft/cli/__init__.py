@@ -27,6 +27,7 @@ VERBS: dict[str, str] = {
     "record": "Record the MPI calls of a program, in a trace that a twin can repeat.",
     "replay": "Repeat a recorded program on a twin: how long, and what a neighbour costs it.",
     "expect": "What should this path or collective deliver, and what limits it?",
+    "train": "What does a step of training cost, and which layout of the GPUs is fastest?",
     "fabric": "Read, trace, route, audit, draw and export a cluster's own fabric files.",
     "cluster": "From bare hosts to an MPI cluster, or a virtual one on this machine.",
     "recipe": "Launch settings for this machine, each with its reason and source.",

@@ -61,6 +61,8 @@ class StepMethod:
     `attention` (scores only), `half` of the products, all. `sharding`: what the replicas of a
     parameter share out: nothing, the optimizer's state, or weights and gradients too (FSDP).
     `overlap`: dimensions whose exchanges run beside computing. `flash`: scores never reach memory.
+    `dynamic_scaling`: FP8 by scales of the same values, not of steps before.
+    `fused`: each operation between products is one kernel.
     """
 
     precision: Precision = "bf16"
@@ -68,6 +70,8 @@ class StepMethod:
     sharding: Sharding = "optimizer"
     overlap: frozenset[Dimension] = frozenset({"tp", "cp", "pp", "dp"})
     flash: bool = True
+    dynamic_scaling: bool = False
+    fused: bool = True
     sequence_parallel: bool = True
     gradient_bytes: int = 2
 

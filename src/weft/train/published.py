@@ -175,6 +175,7 @@ def reference_step(
     given = table.method.model_dump()
     given["precision"] = row.precision or table.method.precision
     given["overlap"] = frozenset(table.method.overlap if row.overlap is None else row.overlap)
+    given["fused"] = row.fused
     dp = row.gpus // (row.tp * row.pp * row.cp)
     layout = Layout(
         row.gpus,

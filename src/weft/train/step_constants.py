@@ -1,6 +1,6 @@
 """The fitted figures of a step's time (step_constants.toml)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 
 from weft.catalog.toml_file import shipped_figures
@@ -10,15 +10,15 @@ from weft.catalog.toml_file import shipped_figures
 class StepConstants:
     """`matmul_share`: of the largest measured rate of a product of matrices, that training reaches.
     `memory_share`: of the memory's bandwidth, that what lies between products reaches.
-    `wait_beyond_unit`: share of a step that GPUs wait for the slowest node, for each doubling of
-    the number of nodes."""
+    `wait_beyond_unit`: share of a step that GPUs wait for others where all other nodes lie beyond
+    the leaves of their own unit; in proportion where a part of them does."""
 
     matmul_share: float
     memory_share: float
     wait_beyond_unit: float
 
 
-N_CONSTANTS = 3
+N_CONSTANTS = len(fields(StepConstants))
 """How many figures of the model were fitted, of all sizes and precisions together."""
 
 

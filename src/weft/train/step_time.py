@@ -23,7 +23,7 @@ from weft.train.network_state import share_beyond_unit
 from weft.train.parameters import LayerParameters, dense_layer, dense_layers, mixture_layer
 from weft.train.prices import CollectivePrices
 from weft.train.step_constants import StepConstants
-from weft.train.traffic import cast_bytes, head_bytes, layer_bytes, weight_bytes
+from weft.train.traffic import cast_traffic, head_bytes, layer_traffic, weight_bytes
 
 SCORES_BACKWARD = 2.5
 """Products of attention's backward pass over those of its forward pass: five for two, as scores
@@ -133,21 +133,18 @@ def layer_compute(step: StepModel, layer: LayerParameters) -> Compute:
     work = token_work(step.shape, layer, step.sequence, causal=method.flash)
     linear = step.tokens * work.linear / tp / step.rate()
     scores = step.tokens * work.scores / tp / step.score_rate
-    bytes_ = layer_bytes(step.shape, layer, step.layout, method, step.sequence)
-    memory = step.tokens * bytes_ / step.bandwidth
-    casts = (0.0, 0.0)
-    if method.precision == "fp8":
-        forward, backward = cast_bytes(step.shape, layer, step.layout)
-        casts = (step.tokens * forward / step.bandwidth, step.tokens * backward / step.bandwidth)
+    traffic = layer_traffic(step.shape, layer, step.layout, method, step.sequence)
+    traffic += cast_traffic(step.shape, layer, step.layout, method)
+    forward = step.tokens * traffic.forward / step.bandwidth
+    weights = weight_bytes(layer, step.layout, method) / step.bandwidth
     score_backward = SCORES_BACKWARD if method.flash else BACKWARD
     products = linear * (1 + BACKWARD) + scores * (1 + score_backward)
-    moved = memory * (1 + BACKWARD) + sum(casts)
-    moved += weight_bytes(layer, step.layout, method) / step.bandwidth
+    moved = forward + step.tokens * traffic.backward / step.bandwidth + weights
     again = {
         "none": Compute(0.0, 0.0),
         "attention": Compute(scores, 0.0),
-        "half": Compute(0.5 * linear, memory + 0.5 * casts[0]),
-        "full": Compute(linear + scores, memory + casts[0]),
+        "half": Compute(0.5 * linear, forward),
+        "full": Compute(linear + scores, forward),
     }[method.recompute]
     return Compute(products, moved) + again
 

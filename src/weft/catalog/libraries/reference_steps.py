@@ -21,6 +21,7 @@ class PublishedMethod(Document):
     sharding: Literal["none", "optimizer", "full"] = "optimizer"
     overlap: tuple[Exchanged, ...] = ()
     flash: bool = True
+    dynamic_scaling: bool = False
     sequence_parallel: bool = True
     gradient_bytes: Ways = 4
 
@@ -45,6 +46,7 @@ class PublishedStep(Document):
     sequence: Ways | None = None
     precision: Precision | None = None
     overlap: tuple[Exchanged, ...] | None = None
+    fused: bool = True
     notes: str = ""
 
 

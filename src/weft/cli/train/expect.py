@@ -1,0 +1,120 @@
+"""`weft train expect`: the time of a step of training, by part."""
+
+from typing import Any
+
+import click
+
+from weft.cli.output import emit, format_option
+from weft.cli.train.step_options import WAYS, AskedStep, asked_step, step_options
+
+
+@click.command("expect")
+@click.argument("platform", metavar="PLATFORM")
+@step_options
+@click.option("--tp", type=WAYS, default=1, help="Tensor parallelism.")
+@click.option("--pp", type=WAYS, default=1, help="Pipeline parallelism.")
+@click.option("--cp", type=WAYS, default=1, help="Context parallelism.")
+@click.option("--ep", type=WAYS, default=1, help="Expert parallelism, a part of DP.")
+@click.option("--dp", type=WAYS, help="Data parallelism; what the others leave, if not given.")
+@click.option("--vp", type=WAYS, default=1, help="Virtual stages of a pipeline stage.")
+@click.option("--micro-batch", type=WAYS, default=1, show_default=True, help="Sequences at once.")
+@click.option("--ga", type=WAYS, help="Micro-batches of a step; 1, if not given.")
+@click.option("--global-batch", type=WAYS, help="Sequences of a step, in place of --ga.")
+@format_option
+def command(platform: str, format_: str, **given: Any) -> None:
+    """How long does a step take, what does it hold and exchange, and what limits it?
+
+    PLATFORM is a name of the catalogue or a .toml file of your own; so is the model of --model.
+    NCCL's model prices every exchange. Three figures of a step were fitted.
+    """
+    asked = asked_step(platform, given)
+    if asked.model.transformer is None:
+        _image_step(asked, given, format_)
+        return
+    from weft.cli.train.expect_text import record_of, rows_of, step_text
+    from weft.train.step_time import step_time
+
+    step = _transformer_step(asked, given)
+    found = step_time(step)
+    from weft.train.memory import memory_sum
+
+    assert asked.gpu is not None
+    memory = memory_sum(step.shape, step.layout, step.method, asked.gpu, step.sequence)
+    emit(
+        format_,
+        text=lambda: step_text(step, found, memory),
+        record=record_of(step, found, memory),
+        rows=rows_of(found),
+    )
+
+
+def _transformer_step(asked: AskedStep, given: dict[str, Any]) -> Any:
+    from weft.train.layout import check_layout
+    from weft.train.published import shape_of
+    from weft.train.step_constants import step_constants
+    from weft.train.step_time import StepModel
+
+    shape, layout = shape_of(asked.model), _layout(given)
+    check_layout(asked.model, shape, layout)
+    assert asked.gpu is not None
+    return StepModel(
+        asked.model, shape, layout, asked.method, asked.prices, asked.gpu, step_constants()
+    )
+
+
+def _layout(given: dict[str, Any]) -> Any:
+    """The layout of the options, of which --dp and --global-batch must agree with the others.
+    Raises InputError."""
+    from weft.core.errors import InputError
+    from weft.train.layout import Layout
+
+    ways = {name: given[name] for name in ("tp", "pp", "cp", "ep", "vp", "micro_batch")}
+    per_replica = ways["tp"] * ways["pp"] * ways["cp"]
+    n_gpus = given["n_gpus"] or per_replica * (given["dp"] or 1)
+    if given["dp"] and n_gpus != per_replica * given["dp"]:
+        raise InputError(
+            f"{n_gpus} GPUs are not TP {ways['tp']} x PP {ways['pp']} x CP {ways['cp']}"
+            f" x DP {given['dp']} = {per_replica * given['dp']}",
+            expected="--gpus or --dp alone",
+            hint=f"the nearest possible value is --dp {max(1, n_gpus // per_replica)}",
+        )
+    layout = Layout(n_gpus, **ways, ga=given["ga"] or 1)
+    batch = given["global_batch"]
+    if batch is None:
+        return layout
+    if given["ga"]:
+        raise click.UsageError("--ga and --global-batch say the same: give one of them")
+    at_once = layout.micro_batch * max(1, layout.dp)
+    if batch % at_once:
+        near = max(1, round(batch / at_once)) * at_once
+        raise InputError(
+            f"{batch} sequences a step on DP {layout.dp} with micro-batches of"
+            f" {layout.micro_batch}",
+            expected=f"a multiple of {at_once}",
+            hint=f"the nearest possible value is --global-batch {near}",
+        )
+    return Layout(n_gpus, **ways, ga=batch // at_once)
+
+
+def _image_step(asked: AskedStep, given: dict[str, Any], format_: str) -> None:
+    from weft.cli.train.image_text import image_record, image_text
+    from weft.core.errors import InputError
+    from weft.train.data_parallel import image_step
+
+    wrong = [n for n in ("tp", "pp", "cp", "ep", "vp", "micro_batch") if given[n] > 1]
+    if wrong:
+        name = wrong[0].replace("_", "-")
+        raise InputError(
+            f"--{name} {given[wrong[0]]}: {asked.model.name} is trained with data parallelism only",
+            expected="--gpus alone",
+            hint=f"the nearest possible value is --{name} 1",
+        )
+    n_gpus = given["n_gpus"] or given["dp"] or 1
+    found = image_step(asked.model, asked.prices, n_gpus)
+    record = image_record(asked.model, asked.prices, n_gpus, found)
+    emit(
+        format_,
+        text=lambda: image_text(asked.model, asked.prices, n_gpus, found),
+        record=record,
+        rows=[record],
+    )

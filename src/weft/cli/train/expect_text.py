@@ -1,0 +1,141 @@
+"""The text of a step of a transformer: its time and what limits it, parts, memory, exchanges."""
+
+from typing import Any
+
+from weft.cli.output import table_text
+from weft.core.units import format_size_roughly
+from weft.train.memory import MemorySum
+from weft.train.step_constants import N_CONSTANTS
+from weft.train.step_time import StepModel, StepTime
+
+HELD_OUT_ERROR = 0.15
+"""Median error of the rows that no constant was fitted to (docs/reference/train.md)."""
+PARTS = {
+    "products": "products of matrices",
+    "memory": "memory between products",
+    "TP": "exchanges of TP, exposed",
+    "EP": "exchanges of EP, exposed",
+    "CP": "exchanges of CP, exposed",
+    "PP": "exchanges of PP, exposed",
+    "DP": "exchanges of DP, exposed",
+    "bubble": "bubble of the pipeline",
+    "optimizer": "optimizer",
+    "waiting": "waiting for nodes beyond the unit",
+}
+"""By part of a step what a reader calls it."""
+
+
+def step_text(step: StepModel, found: StepTime, memory: MemorySum) -> str:
+    """The answer of `weft train expect`."""
+    return "\n".join(
+        [
+            *_head(step, found),
+            "",
+            f"layout   {step.layout.words}",
+            f"batch    {step.layout.micro_batch} x {step.layout.ga} micro-batches x"
+            f" DP {step.layout.dp} = {step.layout.global_batch} sequences of {step.sequence} tokens",
+            f"memory   {memory.words}" + ("" if memory.fits else ": does not fit"),
+            "",
+            table_text(["part of the step", "s", "share"], part_rows(found)),
+            "",
+            *_exchange_lines(found),
+            f"The compute model has {N_CONSTANTS} fitted figures; of published rows that none was"
+            f" fitted to, half lie within {HELD_OUT_ERROR:.0%}.",
+        ]
+    )
+
+
+def _head(step: StepModel, found: StepTime) -> list[str]:
+    n, seconds = step.layout.n_gpus, found.seconds
+    low, high = seconds * (1 - HELD_OUT_ERROR), seconds * (1 + HELD_OUT_ERROR)
+    rate = found.flops / seconds / n / 1e12
+    peak = step.gpu.peak[step.method.precision].value
+    tokens = step.layout.global_batch * step.sequence / seconds
+    precision = step.method.precision.upper()
+    return [
+        f"EXPECT   {seconds:.3g} s a step ({low:.3g} to {high:.3g}): {binding(found)}",
+        f"         {step.model.name} in {precision} on {n} {step.gpu.model} of"
+        f" {step.prices.platform.name}",
+        f"         {tokens:,.0f} tokens/s, {rate:.0f} TFLOP/s a GPU, {rate / peak:.0%} MFU",
+    ]
+
+
+def binding(found: StepTime) -> str:
+    """'products of matrices take 57 %': the largest part."""
+    name = max(found.parts, key=lambda part: found.parts[part])
+    return f"{PARTS[name]} take {found.parts[name] / found.seconds:.0%}"
+
+
+def part_rows(found: StepTime) -> list[list[str]]:
+    """Parts that take a thousandth of the step or more."""
+    rows = [
+        [PARTS[name], f"{value:.3g}", f"{value / found.seconds:.1%}"]
+        for name, value in found.parts.items()
+        if value >= 0.001 * found.seconds
+    ]
+    return rows
+
+
+def _exchange_lines(found: StepTime) -> list[str]:
+    if not found.exchanges:
+        return []
+    rows = [
+        [
+            one.dimension.upper(),
+            one.collective,
+            format_size_roughly(round(one.size_bytes)),
+            f"{one.count:,.0f}",
+            f"{one.group.n}",
+            one.group.link,
+            f"{1e3 * one.seconds:.3g}",
+            f"{one.total_s:.3g}",
+            f"{one.exposed_s:.3g}",
+        ]
+        for one in found.exchanges
+    ]
+    heads = ["", "collective", "size", "times", "ranks", "over", "ms", "total s", "exposed s"]
+    return [table_text(heads, rows, left=2), ""]
+
+
+def rows_of(found: StepTime) -> list[dict[str, Any]]:
+    """Each exchange as a flat row."""
+    return [
+        {
+            "dimension": one.dimension,
+            "what": one.what,
+            "collective": one.collective,
+            "size_bytes": round(one.size_bytes),
+            "count": one.count,
+            "ranks": one.group.n,
+            "ranks_per_node": one.group.per_node,
+            "over": one.group.link,
+            "each_s": one.seconds,
+            "total_s": one.total_s,
+            "exposed_s": one.exposed_s,
+        }
+        for one in found.exchanges
+    ]
+
+
+def record_of(step: StepModel, found: StepTime, memory: MemorySum) -> dict[str, Any]:
+    """Everything, in seconds, bytes and FLOPs."""
+    layout = step.layout
+    names = ("n_gpus", "tp", "pp", "cp", "ep", "dp", "vp", "micro_batch", "ga", "global_batch")
+    return {
+        "model": step.model.name,
+        "platform": step.prices.platform.name,
+        "gpu": step.gpu.model,
+        "precision": step.method.precision,
+        "sequence": step.sequence,
+        "layout": {name: getattr(layout, name) for name in names},
+        "step_s": found.seconds,
+        "bound": binding(found),
+        "parts_s": dict(found.parts),
+        "flops": found.flops,
+        "tokens_per_s": layout.global_batch * step.sequence / found.seconds,
+        "memory_bytes": dict(memory.parts),
+        "memory_capacity_bytes": memory.capacity,
+        "fits": memory.fits,
+        "exchanges": rows_of(found),
+        "fitted_constants": N_CONSTANTS,
+    }

@@ -1,0 +1,136 @@
+"""Options of `weft train expect` and `weft train plan`: the model, the method, the network."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from weft.cli.options import GPU_COUNT, Decorator, NumberRange, Several
+
+if TYPE_CHECKING:
+    from weft.catalog.libraries.model_document import ModelDocument
+    from weft.catalog.libraries.training_gpus import TrainingGpu
+    from weft.train.layout import StepMethod
+    from weft.train.network_state import NetworkState
+    from weft.train.prices import CollectivePrices
+
+WAYS = click.IntRange(min=1, max=1 << 20)
+
+_MODEL = (
+    click.option(
+        "--model", "model_name", required=True, metavar="M", help="A model, or a .toml file."
+    ),
+    click.option("--gpus", "n_gpus", type=GPU_COUNT, help="GPUs in all."),
+    click.option("--layers", type=WAYS, help="Fewer or more layers than the model has."),
+    click.option("--sequence", type=WAYS, help="Tokens of a sample."),
+    click.option(
+        "--precision",
+        type=click.Choice(["bf16", "fp8"]),
+        default="bf16",
+        show_default=True,
+        help="Of products of matrices.",
+    ),
+    click.option(
+        "--recompute",
+        type=click.Choice(["none", "attention", "half", "full"]),
+        help="Activations computed again in the backward pass.",
+    ),
+    click.option(
+        "--sharding",
+        type=click.Choice(["none", "optimizer", "full"]),
+        default="optimizer",
+        show_default=True,
+        help="What replicas share out: nothing, the optimizer's state, all (FSDP).",
+    ),
+    click.option(
+        "--overlap",
+        type=Several(["tp", "ep", "cp", "pp", "dp", "none"]),
+        default="tp,cp,pp,dp",
+        show_default=True,
+        help="Dimensions whose exchanges run beside computing.",
+    ),
+)
+_NETWORK = (
+    click.option(
+        "--transport",
+        type=click.Choice(["rdma", "sockets"]),
+        default="rdma",
+        show_default=True,
+        help="What carries messages between nodes.",
+    ),
+    click.option("--without-gpudirect", is_flag=True, help="Copy through host memory."),
+    click.option("--lost-rails", type=click.IntRange(min=0), default=0, help="HCAs that are down."),
+    click.option(
+        "--taper",
+        type=NumberRange(min=1, max=64),
+        default=1.0,
+        help="Rate down over rate up of a leaf, as 2 for 2:1.",
+    ),
+    click.option("--static-routes", is_flag=True, help="Flows share up-links by chance."),
+)
+
+
+def step_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a step's model, method and network."""
+    decorators: tuple[Decorator, ...] = (*_MODEL, *_NETWORK)
+    for option in reversed(decorators):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True, slots=True)
+class AskedStep:
+    """What the options say of a step. `gpu` is None of a model without a transformer."""
+
+    model: "ModelDocument"
+    method: "StepMethod"
+    prices: "CollectivePrices"
+    gpu: "TrainingGpu | None"
+
+
+def asked_step(platform: str, given: dict[str, Any]) -> AskedStep:
+    """The step of the options. Raises InputError."""
+    from weft.catalog.libraries.training_gpus import gpu_of
+    from weft.catalog.load import trained_model
+    from weft.doctor.machine.detection.document import platform_named
+    from weft.train.layout import StepMethod
+    from weft.train.prices import CollectivePrices
+    from weft.train.published import resized
+
+    document = platform_named(platform)
+    model = resized(
+        trained_model(given["model_name"]),
+        layers=given["layers"] or 0,
+        sequence=given["sequence"] or 0,
+    )
+    words = [] if given["overlap"] == "none" else given["overlap"].split(",")
+    method = StepMethod(
+        precision=given["precision"],
+        recompute=given["recompute"] or "none",
+        sharding=given["sharding"],
+        overlap=frozenset(words),
+    )
+    gpu = gpu_of(document, given["precision"]) if model.transformer is not None else None
+    return AskedStep(model, method, CollectivePrices(document, _network(document, given)), gpu)
+
+
+def _network(document: Any, given: dict[str, Any]) -> "NetworkState":
+    from weft.core.errors import InputError
+    from weft.train.network_state import NetworkState
+
+    lost, hcas = given["lost_rails"], max(1, document.hcas_per_node)
+    if lost >= hcas:
+        raise InputError(
+            f"{lost} lost rails of {hcas}",
+            expected=f"at most {hcas - 1}, so that nodes still reach one another",
+            hint=f"the nearest possible value is --lost-rails {hcas - 1}",
+        )
+    sockets = given["transport"] == "sockets"
+    return NetworkState(
+        taper=given["taper"],
+        lost_rails=lost,
+        static_routes=given["static_routes"],
+        transport="sockets" if sockets else "",
+        gpudirect=not given["without_gpudirect"],
+    )

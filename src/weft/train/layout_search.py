@@ -1,0 +1,148 @@
+"""Which layouts of a model fit on so many GPUs, fastest first."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from weft.catalog.libraries.model_document import ModelDocument, TransformerShape
+from weft.catalog.libraries.training_gpus import TrainingGpu
+from weft.core.errors import InputError
+from weft.train.layout import DIMENSIONS, Layout, Recompute, StepMethod, check_layout
+from weft.train.memory import MemorySum, memory_sum
+from weft.train.prices import CollectivePrices
+from weft.train.step_constants import StepConstants
+from weft.train.step_time import StepModel, StepTime, step_time
+
+PIPELINES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 32)
+CONTEXTS = (1, 2, 4, 8)
+VIRTUAL = (1, 2, 4, 8)
+MICRO_BATCHES = (1, 2, 4, 8)
+RECOMPUTE: tuple[Recompute, ...] = ("none", "full")
+LEAST_CONTEXT_TOKENS = 2048
+"""Of a sequence on one GPU, below which CP splits no further."""
+PRICED = 400
+"""Layouts that are priced, those with the least work beside computing first."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRequest:
+    """What a plan is asked: `fixed` dimensions by name; `batch` sequences a step; `recompute` as
+    given, else any."""
+
+    model: ModelDocument
+    shape: TransformerShape
+    n_gpus: int
+    batch: int
+    method: StepMethod
+    fixed: dict[str, int]
+    recompute: Recompute | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedLayout:
+    """A layout that fits: its memory and its step."""
+
+    layout: Layout
+    method: StepMethod
+    memory: MemorySum
+    step: StepTime
+
+    @property
+    def tokens_per_s(self) -> float:
+        """Sequences of a step over its time, to be multiplied by the sequence's length."""
+        return self.layout.global_batch / self.step.seconds
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutSearch:
+    """`fitting`, fastest first; how many were tried; the least memory that any of them needs."""
+
+    fitting: tuple[PlannedLayout, ...]
+    n_tried: int
+    least: tuple[Layout, StepMethod, MemorySum]
+
+
+def search_layouts(
+    request: PlanRequest, prices: CollectivePrices, gpu: TrainingGpu, constants: StepConstants
+) -> LayoutSearch:
+    """All layouts of a request. Raises InputError where none can be at all."""
+    tried: list[tuple[Layout, StepMethod, MemorySum]] = []
+    for layout in _layouts(request, prices.gpus_per_node):
+        for recompute in (request.recompute,) if request.recompute else RECOMPUTE:
+            method = replace(request.method, recompute=recompute)
+            found = memory_sum(request.shape, layout, method, gpu, request.model.sequence)
+            tried.append((layout, method, found))
+    if not tried:
+        raise InputError(
+            f"no layout of {request.model.name} on {request.n_gpus} GPUs for"
+            f" {request.batch} sequences a step",
+            expected="sequences that replicas x micro-batches divide",
+            hint=f"the nearest possible value is --global-batch {_nearest_batch(request)}",
+        )
+    fitting = [one for one in tried if one[2].fits]
+    fitting.sort(key=_burden)
+    planned = [
+        PlannedLayout(layout, method, memory, step_time(step))
+        for layout, method, memory in fitting[:PRICED]
+        for step in [
+            StepModel(request.model, request.shape, layout, method, prices, gpu, constants)
+        ]
+    ]
+    planned.sort(key=lambda one: one.step.seconds)
+    least = min(tried, key=lambda one: one[2].total)
+    return LayoutSearch(tuple(planned), len(tried), least)
+
+
+def _burden(one: tuple[Layout, StepMethod, MemorySum]) -> tuple[float, int]:
+    """A rough order: computing again, bubble, then how finely work is split."""
+    layout, method, _ = one
+    bubble = (layout.pp - 1) / (layout.vp * layout.ga)
+    again = 0.3 if method.recompute == "full" else 0.0
+    return again + bubble + 0.02 * layout.tp, layout.cp * layout.pp
+
+
+def _layouts(request: PlanRequest, gpus_per_node: int) -> Iterator[Layout]:
+    fixed, n, shape = request.fixed, request.n_gpus, request.shape
+    contexts = [cp for cp in CONTEXTS if request.model.sequence // cp >= LEAST_CONTEXT_TOKENS]
+    for tp in _choice(fixed, "tp", [t for t in (1, 2, 4, 8) if t <= gpus_per_node]):
+        for pp in _choice(fixed, "pp", [p for p in PIPELINES if p <= shape.layers]):
+            for cp in _choice(fixed, "cp", contexts or [1]):
+                if n % (tp * pp * cp):
+                    continue
+                base = Layout(n, tp=tp, pp=pp, cp=cp)
+                yield from _of_replicas(request, base)
+
+
+def _of_replicas(request: PlanRequest, base: Layout) -> Iterator[Layout]:
+    experts = request.shape.experts
+    ways = [1] if experts is None else [e for e in (1, 2, 4, 8, 16, 32, 64) if e <= experts.count]
+    for ep in _choice(request.fixed, "ep", ways):
+        for micro_batch in _choice(request.fixed, "micro_batch", list(MICRO_BATCHES)):
+            if request.batch % (micro_batch * base.dp):
+                continue
+            ga = request.batch // (micro_batch * base.dp)
+            for vp in _choice(request.fixed, "vp", list(VIRTUAL) if base.pp > 1 else [1]):
+                layout = replace(base, ep=ep, vp=vp, micro_batch=micro_batch, ga=ga)
+                if _is_possible(request, layout):
+                    yield layout
+
+
+def _is_possible(request: PlanRequest, layout: Layout) -> bool:
+    try:
+        check_layout(request.model, request.shape, layout)
+    except InputError:
+        return False
+    return True
+
+
+def _choice(fixed: dict[str, int], name: str, values: list[int]) -> list[int]:
+    return [fixed[name]] if name in fixed else values
+
+
+def _nearest_batch(request: PlanRequest) -> int:
+    """A multiple of the GPUs is always possible where a layout is."""
+    return max(1, round(request.batch / request.n_gpus)) * request.n_gpus
+
+
+def exposed_total(step: StepTime) -> float:
+    """Seconds of all exchanges that computing does not hide."""
+    return sum(step.exposed[name] for name in DIMENSIONS)
