@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from weft.catalog.benchmark import Benchmark
 from weft.catalog.document import Model, parse_document
+from weft.catalog.key_line import with_line
 from weft.catalog.libraries.launch_recipe import LaunchRecipe
 from weft.catalog.libraries.model_document import ModelDocument
 from weft.catalog.libraries.variables import VariableList
@@ -103,8 +104,13 @@ def launch_recipe(name_or_path: str) -> LaunchRecipe:
 
 
 def trained_model(name_or_path: str) -> ModelDocument:
-    """A model of the catalogue, or of a .toml file. Raises InputError."""
-    return _document(ModelDocument, "model", name_or_path)
+    """A model of the catalogue, or of a .toml file. Raises InputError, which names the line of a
+    wrong key."""
+    text, where = _text("model", name_or_path)
+    try:
+        return parse_document(ModelDocument, text, where, "model")
+    except InputError as error:
+        raise with_line(error, text) from error
 
 
 def trained_model_names() -> list[str]:

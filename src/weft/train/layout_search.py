@@ -54,10 +54,12 @@ class PlannedLayout:
 
 @dataclass(frozen=True, slots=True)
 class LayoutSearch:
-    """`fitting`, fastest first; how many were tried; the least memory that any of them needs."""
+    """`fitting` and priced, fastest first; how many were tried, and how many fit; the one that
+    needs the least memory."""
 
     fitting: tuple[PlannedLayout, ...]
     n_tried: int
+    n_fit: int
     least: tuple[Layout, StepMethod, MemorySum]
 
 
@@ -89,7 +91,7 @@ def search_layouts(
     ]
     planned.sort(key=lambda one: one.step.seconds)
     least = min(tried, key=lambda one: one[2].total)
-    return LayoutSearch(tuple(planned), len(tried), least)
+    return LayoutSearch(tuple(planned), len(tried), len(fitting), least)
 
 
 def _burden(one: tuple[Layout, StepMethod, MemorySum]) -> tuple[float, int]:

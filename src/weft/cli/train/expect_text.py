@@ -29,12 +29,12 @@ def step_text(step: StepModel, found: StepTime, memory: MemorySum) -> str:
     """The answer of `weft train expect`."""
     return "\n".join(
         [
-            *_head(step, found),
+            *_head(step, found, memory),
             "",
             f"layout   {step.layout.words}",
             f"batch    {step.layout.micro_batch} x {step.layout.ga} micro-batches x"
             f" DP {step.layout.dp} = {step.layout.global_batch} sequences of {step.sequence} tokens",
-            f"memory   {memory.words}" + ("" if memory.fits else ": does not fit"),
+            f"memory   {memory.words}",
             "",
             table_text(["part of the step", "s", "share"], part_rows(found)),
             "",
@@ -45,15 +45,16 @@ def step_text(step: StepModel, found: StepTime, memory: MemorySum) -> str:
     )
 
 
-def _head(step: StepModel, found: StepTime) -> list[str]:
+def _head(step: StepModel, found: StepTime, memory: MemorySum) -> list[str]:
     n, seconds = step.layout.n_gpus, found.seconds
     low, high = seconds * (1 - HELD_OUT_ERROR), seconds * (1 + HELD_OUT_ERROR)
     rate = found.flops / seconds / n / 1e12
     peak = step.gpu.peak[step.method.precision].value
     tokens = step.layout.global_batch * step.sequence / seconds
     precision = step.method.precision.upper()
+    lacks = "" if memory.fits else "; does not fit into memory"
     return [
-        f"EXPECT   {seconds:.3g} s a step ({low:.3g} to {high:.3g}): {binding(found)}",
+        f"EXPECT   {seconds:.3g} s a step ({low:.3g} to {high:.3g}): {binding(found)}{lacks}",
         f"         {step.model.name} in {precision} on {n} {step.gpu.model} of"
         f" {step.prices.platform.name}",
         f"         {tokens:,.0f} tokens/s, {rate:.0f} TFLOP/s a GPU, {rate / peak:.0%} MFU",
@@ -88,12 +89,11 @@ def _exchange_lines(found: StepTime) -> list[str]:
             f"{one.group.n}",
             one.group.link,
             f"{1e3 * one.seconds:.3g}",
-            f"{one.total_s:.3g}",
             f"{one.exposed_s:.3g}",
         ]
         for one in found.exchanges
     ]
-    heads = ["", "collective", "size", "times", "ranks", "over", "ms", "total s", "exposed s"]
+    heads = ["", "collective", "size", "times", "n", "over", "ms", "exposed s"]
     return [table_text(heads, rows, left=2), ""]
 
 

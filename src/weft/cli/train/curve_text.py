@@ -1,0 +1,78 @@
+"""The curve of a sweep: the best layout of each number of GPUs."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from weft.cli.output import table_text
+from weft.cli.train.step_options import AskedStep
+from weft.train.layout_search import LayoutSearch
+
+Curve = Sequence[tuple[int, LayoutSearch]]
+BAR = 20
+"""Columns of a bar of efficiency 1."""
+
+
+def curve_text(asked: AskedStep, curve: Curve) -> str:
+    """A row a size: its step, tokens a second, and efficiency as a bar; then the layouts."""
+    record = curve_record(asked, curve)
+    fitting = [row for row in record["sizes"] if row["step_s"] is not None]
+    precision = asked.method.precision.upper()
+    title = f"SWEEP    {asked.model.name} in {precision} on {asked.prices.platform.name}"
+    if not fitting:
+        least = min(row["memory_gb"] for row in record["sizes"])
+        return f"{title}: no size fits; the least memory of a GPU is {least:.0f} GB"
+    rows = [
+        [
+            f"{row['n_gpus']}",
+            f"{row['step_s']:.3g}",
+            f"{row['tokens_per_s']:,.0f}",
+            f"{row['efficiency']:.1%}",
+            "#" * round(BAR * row["efficiency"]),
+        ]
+        for row in fitting
+    ]
+    layouts = [[f"{row['n_gpus']}", row["layout"]] for row in fitting]
+    lacking = [
+        f"{row['n_gpus']} GPUs: does not fit, {row['memory_gb']:.0f} GB a GPU at least"
+        for row in record["sizes"]
+        if row["step_s"] is None
+    ]
+    base = f"efficiency: tokens a second and GPU over those on {fitting[0]['n_gpus']}"
+    return "\n".join(
+        [
+            title,
+            "",
+            table_text(["GPUs", "s", "tokens/s", "efficiency", ""], rows, last=1),
+            base,
+            "",
+            table_text(["GPUs", "best layout"], layouts, last=1),
+            *([""] if lacking else []),
+            *lacking,
+        ]
+    )
+
+
+def curve_record(asked: AskedStep, curve: Curve) -> dict[str, Any]:
+    """Sizes with the time and layout of the best; null where nothing fits."""
+    sizes: list[dict[str, Any]] = []
+    base: float | None = None
+    for n_gpus, found in curve:
+        if not found.fitting:
+            memory = found.least[2].total / 1e9
+            empty = dict.fromkeys(("layout", "step_s", "tokens_per_s", "efficiency"))
+            sizes.append({"n_gpus": n_gpus, **empty, "memory_gb": memory})
+            continue
+        best = found.fitting[0]
+        tokens = best.tokens_per_s * asked.model.sequence
+        base = base or tokens / n_gpus
+        sizes.append(
+            {
+                "n_gpus": n_gpus,
+                "layout": best.layout.words,
+                "step_s": best.step.seconds,
+                "tokens_per_s": tokens,
+                "efficiency": tokens / n_gpus / base,
+                "memory_gb": best.memory.total / 1e9,
+            }
+        )
+    return {"model": asked.model.name, "platform": asked.prices.platform.name, "sizes": sizes}

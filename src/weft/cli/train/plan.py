@@ -1,0 +1,119 @@
+"""`weft train plan`: layouts of a model that fit, fastest first; the curve over GPUs."""
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from weft.cli.output import emit, format_option
+from weft.cli.train.step_options import WAYS, AskedStep, asked_step, step_options
+from weft.core.errors import InputError
+
+if TYPE_CHECKING:
+    from weft.train.layout_search import LayoutSearch, PlanRequest
+
+FIXED = ("tp", "pp", "cp", "ep", "vp", "micro_batch")
+SEQUENCES_PER_GPU = 2
+"""Of a step, where --global-batch is not given: the source of Grok-1 has 2048 on 1024 GPUs."""
+
+
+@click.command("plan")
+@click.argument("platform", metavar="PLATFORM")
+@step_options
+@click.option("--tp", type=WAYS, help="Only layouts of this tensor parallelism.")
+@click.option("--pp", type=WAYS, help="Of this pipeline parallelism.")
+@click.option("--cp", type=WAYS, help="Of this context parallelism.")
+@click.option("--ep", type=WAYS, help="Of this expert parallelism.")
+@click.option("--vp", type=WAYS, help="Of so many virtual stages.")
+@click.option("--micro-batch", type=WAYS, help="Of so many sequences at once.")
+@click.option("--global-batch", type=WAYS, help="Sequences of a step; 2 a GPU, if not given.")
+@click.option("--top", type=click.IntRange(1, 100), default=8, show_default=True, help="Rows.")
+@click.option("--sweep", metavar="A:B", help="The best layout on A, 2 A, ... B GPUs.")
+@format_option
+def command(platform: str, top: int, sweep: str | None, format_: str, **given: Any) -> None:
+    """Which layouts of a model fit on so many GPUs, and how fast is each?
+
+    weft tries TP, PP, CP, EP, virtual stages, micro-batches and recomputation, leaves out what does
+    not fit into memory, and prices the rest. Of the fastest it says what a worse network costs.
+    """
+    from weft.cli.train.curve_text import curve_record, curve_text
+    from weft.cli.train.plan_text import plan_record, plan_text
+
+    asked = asked_step(platform, given)
+    if asked.model.transformer is None:
+        raise InputError(
+            f"{asked.model.name} has one layout: data parallelism",
+            expected="a model with [transformer]",
+            hint="weft train expect prices it",
+        )
+    if sweep is not None:
+        rows = [(n, _searched(asked, _request(asked, given, n))) for n in _sizes(sweep)]
+        record = curve_record(asked, rows)
+        emit(
+            format_,
+            text=lambda: curve_text(asked, rows),
+            record=record,
+            rows=record["sizes"],
+        )
+        return
+    if given["n_gpus"] is None:
+        raise click.UsageError("--gpus N or --sweep A:B")
+    request = _request(asked, given, given["n_gpus"])
+    found = _searched(asked, request)
+    if not found.fitting:
+        raise _nothing_fits(request, found)
+    record = plan_record(asked, request, found, top)
+    emit(
+        format_,
+        text=lambda: plan_text(asked, request, found, top),
+        record=record,
+        rows=record["layouts"],
+    )
+
+
+def _request(asked: AskedStep, given: dict[str, Any], n_gpus: int) -> "PlanRequest":
+    from weft.train.layout_search import PlanRequest
+    from weft.train.published import shape_of
+
+    fixed = {name: given[name] for name in FIXED if given[name] is not None}
+    batch = given["global_batch"] or SEQUENCES_PER_GPU * n_gpus
+    shape = shape_of(asked.model)
+    return PlanRequest(
+        asked.model, shape, n_gpus, batch, asked.method, fixed, given["recompute"]
+    )
+
+
+def _searched(asked: AskedStep, request: "PlanRequest") -> "LayoutSearch":
+    from weft.train.layout_search import search_layouts
+    from weft.train.step_constants import step_constants
+
+    assert asked.gpu is not None
+    return search_layouts(request, asked.prices, asked.gpu, step_constants())
+
+
+def _nothing_fits(request: "PlanRequest", found: "LayoutSearch") -> InputError:
+    from weft.train.memory import USABLE_SHARE
+
+    layout, method, memory = found.least
+    again = f", recompute {method.recompute}" if method.recompute != "none" else ""
+    layers = request.shape.layers
+    return InputError(
+        f"{request.model.name} with {layers} layers does not fit on {request.n_gpus} GPUs in any of"
+        f" {found.n_tried} layouts; the least memory is that of {layout.words}{again}:"
+        f" {memory.words}",
+        expected=f"{USABLE_SHARE * memory.capacity / 1e9:.0f} GB or less",
+        hint=f"try --gpus {2 * request.n_gpus}, or a proxy of fewer layers: --layers"
+        f" {max(1, layers // 2)}",
+    )
+
+
+def _sizes(sweep: str) -> list[int]:
+    """The numbers of GPUs of '8:16384', doubling. Raises InputError."""
+    parts = re.fullmatch(r"(\d{1,9}):(\d{1,9})", sweep)
+    if parts is None or not 2 <= int(parts[1]) <= int(parts[2]):
+        raise InputError(f"--sweep {sweep}", expected="two numbers of GPUs, as 8:16384")
+    low, high = int(parts[1]), int(parts[2])
+    sizes = [low]
+    while sizes[-1] * 2 <= high:
+        sizes.append(sizes[-1] * 2)
+    return sizes

@@ -1,0 +1,104 @@
+"""The text of a plan: layouts with their memory and time, and what changes cost the best."""
+
+from typing import Any
+
+from weft.cli.output import table_text
+from weft.cli.train.expect_text import binding
+from weft.cli.train.step_options import AskedStep
+from weft.train.layout_search import LayoutSearch, PlannedLayout, PlanRequest, exposed_total
+from weft.train.network_costs import NetworkCost, network_costs
+from weft.train.step_constants import step_constants
+from weft.train.step_time import StepModel
+
+
+def plan_text(asked: AskedStep, request: PlanRequest, found: LayoutSearch, top: int) -> str:
+    """The best layout first, then the others, then what changes cost."""
+    best = found.fitting[0]
+    shown = found.fitting[:top]
+    again = any(one.method.recompute != "none" for one in shown)
+    rows = [_row(one, again=again) for one in shown]
+    heads = ["TP", "PP", "CP", "EP", "DP", "VP", "MBS", "GA", "GB", "s", "exposed"]
+    heads += ["recompute"] if again else []
+    return "\n".join(
+        [
+            f"PLAN     {best.layout.words}: {best.step.seconds:.3g} s a step;"
+            f" {binding(best.step)}",
+            f"         {request.model.name} in {best.method.precision.upper()} on"
+            f" {request.n_gpus} GPUs of {asked.prices.platform.name}, {request.batch} sequences of"
+            f" {request.model.sequence} tokens",
+            f"memory   {best.memory.words}",
+            f"         {found.n_tried} layouts tried, {found.n_fit} fit, the {len(found.fitting)}"
+            " most promising priced",
+            "",
+            table_text(heads, rows, left=0),
+            "",
+            table_text(["the best layout with", "s", "x"], _cost_rows(asked, request, best)),
+        ]
+    )
+
+
+def _row(one: PlannedLayout, *, again: bool) -> list[str]:
+    layout = one.layout
+    names = ("tp", "pp", "cp", "ep", "dp", "vp", "micro_batch", "ga")
+    return [
+        *(str(getattr(layout, name)) for name in names),
+        f"{one.memory.total / 1e9:.0f}",
+        f"{one.step.seconds:.3g}",
+        f"{exposed_total(one.step) / one.step.seconds:.0%}",
+        *([one.method.recompute] if again else []),
+    ]
+
+
+def _costs(asked: AskedStep, request: PlanRequest, best: PlannedLayout) -> list[NetworkCost]:
+    assert asked.gpu is not None
+    step = StepModel(
+        request.model,
+        request.shape,
+        best.layout,
+        best.method,
+        asked.prices,
+        asked.gpu,
+        step_constants(),
+    )
+    return list(network_costs(step))
+
+
+def _cost_rows(asked: AskedStep, request: PlanRequest, best: PlannedLayout) -> list[list[str]]:
+    return [
+        [cost.what, f"{cost.seconds:.3g}", f"{cost.factor:.2f}"]
+        for cost in _costs(asked, request, best)
+    ]
+
+
+def plan_record(
+    asked: AskedStep, request: PlanRequest, found: LayoutSearch, top: int
+) -> dict[str, Any]:
+    """The same, with numbers in seconds and bytes."""
+    best = found.fitting[0]
+    costs = [
+        {"change": cost.what, "step_s": cost.seconds, "factor": cost.factor}
+        for cost in _costs(asked, request, best)
+    ]
+    return {
+        "model": request.model.name,
+        "platform": asked.prices.platform.name,
+        "n_gpus": request.n_gpus,
+        "global_batch": request.batch,
+        "layouts_tried": found.n_tried,
+        "layouts": [layout_record(one) for one in found.fitting[:top]],
+        "changes": costs,
+    }
+
+
+def layout_record(one: PlannedLayout) -> dict[str, Any]:
+    """A layout as a flat row."""
+    layout = one.layout
+    names = ("tp", "pp", "cp", "ep", "dp", "vp", "micro_batch", "ga")
+    return {
+        **{name: getattr(layout, name) for name in names},
+        "recompute": one.method.recompute,
+        "memory_gb": one.memory.total / 1e9,
+        "step_s": one.step.seconds,
+        "exposed_s": exposed_total(one.step),
+        "bubble_s": one.step.bubble,
+    }
