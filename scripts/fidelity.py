@@ -17,7 +17,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benches.page import print_tables
 
-from benches import dct, flow_error, gpu_rails, in_network, nv_switches, slingshot, steady_state
+from benches import (
+    dct,
+    flow_error,
+    gpu_rails,
+    in_network,
+    nv_switches,
+    slingshot,
+    steady_state,
+    training_steps,
+)
 from weft.bench.model import Launch, Sample, Trial
 from weft.bench.twin.backend import TwinBackend, simulate
 from weft.bench.twin.scenario import scenario
@@ -333,6 +342,7 @@ PARTS: dict[str, Callable[[], Iterable[str]]] = {
     "Slingshot": slingshot.lines,
     "published tables": published_lines,
     "assumed figures": assumed_lines,
+    "training": training_steps.lines,
 }
 """What prints the page's tables, in its order; an empty line stands between two."""
 

@@ -39,7 +39,7 @@ def fidelity() -> ModuleType:
 
 PARTS = (
     *("single figures", "in-network", "NVLS", "rails", "steady state", "DCT", "flows"),
-    *("permutations", "Slingshot", "published tables", "assumed figures"),
+    *("permutations", "Slingshot", "published tables", "assumed figures", "training"),
 )
 
 

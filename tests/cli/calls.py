@@ -46,6 +46,8 @@ CALLS: dict[str, tuple[str, ...]] = {
     "record": ("--dir", "NEW", "--", "true"),
     "replay": ("TRACE", *TWIN, "--dry-run"),
     "expect": ("generic-hdr", "allreduce"),
+    "train expect": ("azure-ndv5", "--model", "llama-3-8b", "--gpus", "8"),
+    "train plan": ("azure-ndv5", "--model", "llama-3-8b", "--gpus", "8", "--global-batch", "16"),
     "fabric show": (FABRIC,),
     "fabric trace": ("c104-001", "c104-002", FABRIC, "--engine", "minhop"),
     "fabric audit": (FABRIC,),

@@ -70,9 +70,7 @@ def exchange_groups(layout: Layout, gpus_per_node: int) -> ExchangeGroups:
         cp=context,
         pp=group_of(min(2, layout.pp), n // layout.pp, g, n),
         replicas=group_of(layout.dp * cp, tp, g, n),
-        expert_replicas=joined_groups(
-            context, group_of(layout.dp // ep, tp * cp * ep, g, n), g
-        ),
+        expert_replicas=joined_groups(context, group_of(layout.dp // ep, tp * cp * ep, g, n), g),
     )
 
 
@@ -81,86 +79,81 @@ def micro_tokens(layout: Layout, sequence: int) -> float:
     return layout.micro_batch * sequence / layout.cp
 
 
-def layer_exchanges(
-    shape: TransformerShape,
-    layer: LayerParameters,
-    layout: Layout,
-    method: StepMethod,
-    prices: CollectivePrices,
-    sequence: int,
-) -> Iterator[Exchange]:
+@dataclass(frozen=True, slots=True)
+class ExchangeCase:
+    """What exchanges depend on: the model, its layout, how a step is computed, and what collectives
+    take. `sequence`: tokens of a sample."""
+
+    shape: TransformerShape
+    layout: Layout
+    method: StepMethod
+    prices: CollectivePrices
+    sequence: int
+
+    @property
+    def groups(self) -> ExchangeGroups:
+        """Who exchanges with whom."""
+        return exchange_groups(self.layout, self.prices.gpus_per_node)
+
+    @property
+    def tokens(self) -> float:
+        """Tokens of a micro-batch on the GPUs of one TP group."""
+        return micro_tokens(self.layout, self.sequence)
+
+
+def layer_exchanges(case: ExchangeCase, layer: LayerParameters) -> Iterator[Exchange]:
     """Of one layer and one micro-batch, forward and backward."""
-    groups = exchange_groups(layout, prices.gpus_per_node)
-    tokens = micro_tokens(layout, sequence)
-    again = 0.5 if method.recompute == "full" else 0.0
-    yield from _tensor(shape, layer, layout, method, prices, tokens, groups.tp, 1 + again)
+    shape, layout, prices = case.shape, case.layout, case.prices
+    again = 0.5 if case.method.recompute == "full" else 0.0
+    yield from _tensor(case, layer, 1 + again)
     if layer.experts and shape.experts is not None and layout.ep > 1:
-        size = tokens / layout.tp * shape.experts.per_token * shape.hidden * ELEMENT
-        seconds = prices.seconds("alltoall", size, groups.ep)
+        group = case.groups.ep
+        size = case.tokens / layout.tp * shape.experts.per_token * shape.hidden * ELEMENT
+        seconds = prices.seconds("alltoall", size, group)
         what = "tokens to experts and back"
-        hidden = 1.0 if "ep" in method.overlap else 0.0
-        yield Exchange("ep", what, "alltoall", size, 4 + 4 * again, groups.ep, seconds, hidden)
+        hidden = 1.0 if "ep" in case.method.overlap else 0.0
+        yield Exchange("ep", what, "alltoall", size, 4 + 4 * again, group, seconds, hidden)
     if layout.cp > 1:
-        columns = 2 * shape.kv_heads * shape.head_size
-        size = tokens * columns / layout.tp * ELEMENT
-        seconds = prices.seconds("sendrecv", size, groups.cp)
-        yield Exchange(
-            "cp", "keys and values round the ring", "sendrecv", size,
-            3 * (layout.cp - 1), groups.cp, seconds,
-        )
+        group = case.groups.cp
+        size = case.tokens * 2 * shape.kv_heads * shape.head_size / layout.tp * ELEMENT
+        seconds = prices.seconds("sendrecv", size, group)
+        what = "keys and values round the ring"
+        yield Exchange("cp", what, "sendrecv", size, 3 * (layout.cp - 1), group, seconds)
 
 
-def _tensor(
-    shape: TransformerShape,
-    layer: LayerParameters,
-    layout: Layout,
-    method: StepMethod,
-    prices: CollectivePrices,
-    tokens: float,
-    group: Group,
-    passes: float,
-) -> Iterator[Exchange]:
+def _tensor(case: ExchangeCase, layer: LayerParameters, passes: float) -> Iterator[Exchange]:
     """Allgather before and reduce-scatter after attention and network, in both passes."""
-    if layout.tp == 1:
+    group, tp = case.groups.tp, case.layout.tp
+    if tp == 1:
         return
-    size = tokens * shape.hidden * ELEMENT
+    size = case.tokens * case.shape.hidden * ELEMENT
     # Products that are cut into TP pieces hide all but the first piece of what they wait for.
-    hidden = 1 - 1 / layout.tp if "tp" in method.overlap else 0.0
-    dense_blocks = 1 if layer.experts else 2
+    hidden = 1 - 1 / tp if "tp" in case.method.overlap else 0.0
+    count = 2 * passes * (1 if layer.experts else 2)
     for collective in ("allgather", "reduce_scatter"):
-        seconds = prices.seconds(collective, size, group)
-        count = 2 * passes * dense_blocks
+        seconds = case.prices.seconds(collective, size, group)
         yield Exchange("tp", "activations", collective, size, count, group, seconds, hidden)
-        if layer.experts and shape.experts is not None:
-            copies = shape.experts.per_token
-            seconds = prices.seconds(collective, size * copies, group)
-            yield Exchange(
-                "tp", "tokens of experts", collective, size * copies, 2 * passes, group, seconds
-            )
+        if layer.experts and case.shape.experts is not None:
+            copied = size * case.shape.experts.per_token
+            seconds = case.prices.seconds(collective, copied, group)
+            what = "tokens of experts"
+            yield Exchange("tp", what, collective, copied, 2 * passes, group, seconds)
 
 
-def pipeline_exchange(
-    shape: TransformerShape,
-    layout: Layout,
-    method: StepMethod,
-    prices: CollectivePrices,
-    sequence: int,
-) -> Exchange | None:
+def pipeline_exchange(case: ExchangeCase) -> Exchange | None:
     """What a stage sends on in a step; None without a pipeline. With virtual stages and overlap
     only the sends of the pipeline's filling and emptying are waited for."""
+    layout = case.layout
     if layout.pp == 1:
         return None
-    group = exchange_groups(layout, prices.gpus_per_node).pp
-    size = micro_tokens(layout, sequence) * shape.hidden * ELEMENT / layout.tp
-    count = 2.0 * layout.vp * layout.ga
-    waited = count
-    if "pp" in method.overlap and layout.vp > 1:
+    size = case.tokens * case.shape.hidden * ELEMENT / layout.tp
+    count = waited = 2.0 * layout.vp * layout.ga
+    if "pp" in case.method.overlap and layout.vp > 1:
         waited = min(count, 2.0 * (2 * (layout.pp - 1) + (layout.vp - 1) * layout.pp))
-    seconds = prices.seconds("sendrecv", size, group)
-    return Exchange(
-        "pp", "activations to the next stage", "sendrecv", size, count, group, seconds,
-        1 - waited / count,
-    )
+    group = case.groups.pp
+    seconds = case.prices.seconds("sendrecv", size, group)
+    what, hidden = "activations to the next stage", 1 - waited / count
+    return Exchange("pp", what, "sendrecv", size, count, group, seconds, hidden)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,12 +187,10 @@ def layers_of_stage(shape: TransformerShape, layout: Layout) -> int:
     return -(-shape.layers // layout.pp)
 
 
-def gradient_exchanges(
-    shape: TransformerShape, layout: Layout, method: StepMethod, prices: CollectivePrices
-) -> Iterator[Exchange]:
+def gradient_exchanges(case: ExchangeCase) -> Iterator[Exchange]:
     """Gradients summed over replicas, and weights gathered where replicas share them out."""
-    groups = exchange_groups(layout, prices.gpus_per_node)
-    own = stage_parameters(shape, layout)
+    layout, method, prices, groups = case.layout, case.method, case.prices, case.groups
+    own = stage_parameters(case.shape, layout)
     for what, parameters, group in (
         ("", own.shared, groups.replicas),
         (" of experts", own.experts, groups.expert_replicas),

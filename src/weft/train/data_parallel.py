@@ -28,9 +28,15 @@ class ImageStep:
 
 
 def image_step(
-    model: ModelDocument, prices: CollectivePrices, n_gpus: int, framework: str = "horovod"
+    model: ModelDocument,
+    prices: CollectivePrices,
+    n_gpus: int,
+    framework: str = "horovod",
+    *,
+    per_node: int | None = None,
 ) -> ImageStep:
-    """The step on `n_gpus`. Raises InputError where the GPU's rate is not known."""
+    """The step on `n_gpus`, `per_node` of them on each node (None: as many as it has). Raises
+    InputError where the GPU's rate is not known."""
     known = synthetic_benchmarks()
     if model.synthetic_benchmark is None or prices.platform.gpus is None:
         raise InputError(f"{model.name} is no synthetic benchmark", expected="resnet-50 or such")
@@ -40,7 +46,7 @@ def image_step(
     buckets = list(buckets_of(trained, known.framework(framework), backward_ns))
     sizes = tuple(size for size, _ in buckets)
     ready = tuple(compute_ns - backward_ns + at_ns for _, at_ns in buckets)
-    group = group_of(n_gpus, 1, prices.gpus_per_node, n_gpus)
+    group = group_of(n_gpus, 1, per_node or prices.gpus_per_node, n_gpus)
     each_ns = [1e9 * prices.seconds("allreduce", size, group) for size in sizes]
     step_ns = TrainingStep(sizes, ready, compute_ns, known.batch.whole).time_ns(each_ns)
     images = n_gpus * known.batch.whole / step_ns * 1e9

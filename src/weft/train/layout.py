@@ -85,12 +85,16 @@ def check_layout(model: ModelDocument, shape: TransformerShape, layout: Layout) 
     _check_stages(model, shape, layout)
     if model.sequence % (layout.cp):
         raise _impossible(
-            "CP", layout.cp, f"{model.sequence} tokens do not split into as many parts",
+            "CP",
+            layout.cp,
+            f"{model.sequence} tokens do not split into as many parts",
             _divisors(model.sequence),
         )
     per_replica = layout.tp * layout.pp * layout.cp
     if layout.n_gpus % per_replica:
-        near = nearest_of(layout.n_gpus, [per_replica * n for n in _around(layout.n_gpus, per_replica)])
+        near = nearest_of(
+            layout.n_gpus, [per_replica * n for n in _around(layout.n_gpus, per_replica)]
+        )
         raise InputError(
             f"{layout.n_gpus} GPUs do not split into TP {layout.tp} x PP {layout.pp} x"
             f" CP {layout.cp} = {per_replica}",
@@ -135,7 +139,9 @@ def _check_stages(model: ModelDocument, shape: TransformerShape, layout: Layout)
     possible = [vp for vp in range(1, layers // layout.pp + 1) if layers % (layout.pp * vp) == 0]
     if layout.vp not in (possible or [1]):
         raise _impossible(
-            "VP", layout.vp, f"{layers} layers do not split into PP {layout.pp} x VP {layout.vp}",
+            "VP",
+            layout.vp,
+            f"{layers} layers do not split into PP {layout.pp} x VP {layout.vp}",
             possible or [1],
         )
     if layout.ga % layout.pp:

@@ -20,20 +20,25 @@ class NetworkState:
     transport: Transport = ""
     gpudirect: bool = True
 
-    def slowdown(self, platform: Platform, n_nodes: int) -> float:
-        """Factor on what n_nodes exchange by their rails, all nodes with all. Rails are cabled to
-        leaves by their number: up to `fabric.rails.nodes_per_unit` nodes no message leaves one."""
-        own = taper(platform, n_nodes)
-        leaving = share_beyond_unit(platform, n_nodes)
-        if leaving == 0:
+    def slowdown(
+        self, platform: Platform, n_nodes: int, distance: int, *, to_all: bool = False
+    ) -> float:
+        """Factor on what n_nodes exchange by their rails: each with all others (`to_all`), or with
+        the one that is `distance` nodes further. Rails are cabled to leaves by their number."""
+        own = taper(platform, n_nodes) if to_all else 1.0
+        unit = nodes_of_unit(platform)
+        if n_nodes * distance <= unit:
             return own
+        leaving = min(1.0, distance / unit)
+        if to_all:
+            leaving = share_beyond_unit(platform, n_nodes * distance)
         factor = max(own, self.taper * leaving, 1.0)
-        return factor * (collision_factor(nodes_of_unit(platform)) if self.static_routes else 1.0)
+        return factor * (collision_factor(unit, leaving) if self.static_routes else 1.0)
 
 
 NODES_OF_UNIT = 32
-"""Where a platform does not say. SOURCE: NVIDIA DGX SuperPOD reference architecture (H100): 32 nodes
-share the leaves of their rails."""
+"""Where a platform does not say: 32 nodes share the leaves of their rails. SOURCE: NVIDIA DGX
+SuperPOD reference architecture (H100)."""
 
 
 def nodes_of_unit(platform: Platform) -> int:
@@ -48,20 +53,20 @@ def share_beyond_unit(platform: Platform, n_nodes: float) -> float:
     return max(0.0, beyond / max(1.0, n_nodes - 1))
 
 
-def collision_factor(n_links: int) -> float:
-    """Flows on the fullest of n up-links, when as many flows pick one each by chance: the mean of
-    the largest of n counts, each Poisson of mean 1. A ring waits for its slowest hop.
+def collision_factor(n_links: int, mean: float = 1.0) -> float:
+    """Flows on the fullest of n up-links, when each of n x `mean` flows picks one by chance: the
+    mean of the largest of n counts, each Poisson. A collective waits for its slowest flow.
 
     SOURCE: Raab & Steger, "Balls into Bins", RANDOM 1998; counts taken as independent.
     """
     if n_links < 2:
         return 1.0
-    mean, below = 0.0, 0.0
-    term = cumulative = math.exp(-1.0)
+    largest, below = 0.0, 0.0
+    term = cumulative = math.exp(-mean)
     for count in range(n_links + 1):
         share = cumulative**n_links
-        mean += count * (share - below)
+        largest += count * (share - below)
         below = share
-        term /= count + 1
+        term *= mean / (count + 1)
         cumulative += term
-    return max(1.0, mean)
+    return max(1.0, largest)

@@ -46,7 +46,10 @@ def dense_layer(shape: TransformerShape) -> LayerParameters:
     """A layer without experts."""
     matrices = 3 if shape.gated else 2
     return LayerParameters(
-        attention_parameters(shape), matrices * shape.hidden * shape.ffn, experts=0, active_experts=0
+        attention_parameters(shape),
+        matrices * shape.hidden * shape.ffn,
+        experts=0,
+        active_experts=0,
     )
 
 

@@ -1,6 +1,6 @@
 """What a collective of one dimension takes on a platform: the NCCL model, for groups of ranks."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from weft.catalog.machine.platform import Platform
 from weft.core.errors import InputError
@@ -12,11 +12,12 @@ from weft.train.network_state import NetworkState
 @dataclass(frozen=True, slots=True)
 class Group:
     """`n` ranks that exchange, `per_node` of them on each node that has any. `at_once`: groups of
-    the same kind that one node has."""
+    the same kind that one node has; `distance`: nodes from one member's to the next."""
 
     n: int
     per_node: int
     at_once: int = 1
+    distance: int = 1
 
     @property
     def n_nodes(self) -> int:
@@ -69,7 +70,9 @@ class CollectivePrices:
         terms = nccl(self.platform, conditions).terms
         latency, transfer = terms[0].time_ns, sum(one.time_ns for one in terms[1:])
         if several:
-            transfer *= self._shared(group) * self.network.slowdown(self.platform, group.n_nodes)
+            transfer *= self._shared(group) * self.network.slowdown(
+                self.platform, group.n_nodes, group.distance, to_all=collective == "alltoall"
+            )
         return (latency + transfer) / 1e9
 
     def _shared(self, group: Group) -> float:
@@ -87,7 +90,8 @@ def group_of(n: int, stride: int, gpus_per_node: int, n_gpus: int) -> Group:
     on_first = sum(1 for member in range(n) if member * stride < gpus_per_node)
     on_node = max(1, min(n, on_first))
     busy = min(gpus_per_node, n_gpus)
-    return Group(n, on_node, max(1, busy // on_node))
+    distance = max(1, stride // gpus_per_node)
+    return Group(n, on_node, max(1, busy // on_node), distance)
 
 
 def joined_groups(inner: Group, outer: Group, gpus_per_node: int) -> Group:
@@ -96,8 +100,3 @@ def joined_groups(inner: Group, outer: Group, gpus_per_node: int) -> Group:
     n = inner.n * outer.n
     per_node = min(per_node, n)
     return Group(n, per_node, max(1, gpus_per_node // per_node))
-
-
-def with_network(prices: CollectivePrices, **changes: object) -> CollectivePrices:
-    """The same platform in another state of its network."""
-    return CollectivePrices(prices.platform, replace(prices.network, **changes))  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ from weft.catalog.libraries.model_document import ModelDocument, TransformerShap
 from weft.catalog.libraries.training_gpus import TrainingGpu
 from weft.train.communication import (
     Exchange,
+    ExchangeCase,
     gradient_exchanges,
     layer_exchanges,
     layers_of_stage,
@@ -98,6 +99,11 @@ class StepModel:
         return self.model.sequence
 
     @property
+    def case(self) -> ExchangeCase:
+        """What its exchanges depend on."""
+        return ExchangeCase(self.shape, self.layout, self.method, self.prices, self.sequence)
+
+    @property
     def tokens(self) -> float:
         """Tokens of a micro-batch on the GPUs of one TP group."""
         return micro_tokens(self.layout, self.sequence)
@@ -167,10 +173,7 @@ def step_time(step: StepModel) -> StepTime:
     for share, layer in step.kinds():
         compute = layer_compute(step, layer)
         per_layer += compute.times(share)
-        rows = layer_exchanges(
-            step.shape, layer, layout, step.method, step.prices, step.sequence
-        )
-        for one in rows:
+        for one in layer_exchanges(step.case, layer):
             hidden = _ring_hidden(step, one, layer) if one.dimension == "cp" else one.hidden
             count = one.count * share * stage_layers * ga
             found.append(replace(one, count=count, hidden=hidden))
@@ -183,10 +186,10 @@ def step_time(step: StepModel) -> StepTime:
     exchanged = sum(one.exposed_s for one in found)
     compute = (stage + head).times(ga)
     fill = (layout.pp - 1) / layout.vp * (stage.total + exchanged / ga)
-    sent = pipeline_exchange(step.shape, layout, step.method, step.prices, step.sequence)
+    sent = pipeline_exchange(step.case)
     found += [sent] if sent is not None else []
     found += _replica_exchanges(step, stage.total + exchanged / ga)
-    exposed = {name: 0.0 for name in DIMENSIONS}
+    exposed = dict.fromkeys(DIMENSIONS, 0.0)
     for one in found:
         exposed[one.dimension] += one.exposed_s
     optimizer = _optimizer_s(step)
@@ -220,7 +223,7 @@ def _replica_exchanges(step: StepModel, stage_s: float) -> list[Exchange]:
     backward pass (gradients) hides; of FSDP each layer's hides the next one's. The first layer's
     weights and the last layer's gradients nothing hides."""
     found = []
-    rows = list(gradient_exchanges(step.shape, step.layout, step.method, step.prices))
+    rows = list(gradient_exchanges(step.case))
     layers = layers_of_stage(step.shape, step.layout)
     forward = stage_s / (1 + BACKWARD)
     windows = {"allgather": forward, "reduce_scatter": stage_s - forward}

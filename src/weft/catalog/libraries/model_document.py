@@ -79,7 +79,7 @@ class ModelDocument(Document):
     name: Slug
     title: Text
     source: Text
-    sources: dict[Slug, Text] = {}
+    sources: dict[Slug, Text] = Field(default_factory=dict)
     parameters: Annotated[float, Field(gt=0, lt=1e15)]
     sequence: Natural = 0
     transformer: TransformerShape | None = None

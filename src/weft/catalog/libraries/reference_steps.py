@@ -1,4 +1,4 @@
-"""Published tables of training (schema weft.training-steps/1): what was run, and how fast it was."""
+"""Published tables of training (schema weft.training-steps/1): what ran, and how fast."""
 
 from functools import cache
 from typing import Annotated, Literal

@@ -19,7 +19,7 @@ TeraflopRate = Annotated[Figure, in_unit("TFLOP/s", above=0)]
 
 class TrainingGpu(Document):
     """A GPU: memory, its bandwidth, and by precision the rate of its data sheet (`peak`) and the
-    largest rate that somebody measured of a product of matrices (`matmul`). `scores`: what a kernel of
+    rate that somebody measured of products of matrices (`matmul`). `scores`: what a kernel of
     attention that keeps scores out of memory reaches in BF16."""
 
     model: Text

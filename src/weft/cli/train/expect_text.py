@@ -9,7 +9,7 @@ from weft.train.step_constants import N_CONSTANTS
 from weft.train.step_time import StepModel, StepTime
 
 HELD_OUT_ERROR = 0.15
-"""Median error of the rows that no constant was fitted to (docs/reference/train.md)."""
+"""Median error of the rows that no constant was fitted to (docs/reference/train_expect.md)."""
 PARTS = {
     "products": "products of matrices",
     "memory": "memory between products",
@@ -33,7 +33,8 @@ def step_text(step: StepModel, found: StepTime, memory: MemorySum) -> str:
             "",
             f"layout   {step.layout.words}",
             f"batch    {step.layout.micro_batch} x {step.layout.ga} micro-batches x"
-            f" DP {step.layout.dp} = {step.layout.global_batch} sequences of {step.sequence} tokens",
+            f" DP {step.layout.dp} = {step.layout.global_batch} sequences of"
+            f" {step.sequence} tokens",
             f"memory   {memory.words}",
             "",
             table_text(["part of the step", "s", "share"], part_rows(found)),
@@ -69,12 +70,11 @@ def binding(found: StepTime) -> str:
 
 def part_rows(found: StepTime) -> list[list[str]]:
     """Parts that take a thousandth of the step or more."""
-    rows = [
+    return [
         [PARTS[name], f"{value:.3g}", f"{value / found.seconds:.1%}"]
         for name, value in found.parts.items()
         if value >= 0.001 * found.seconds
     ]
-    return rows
 
 
 def _exchange_lines(found: StepTime) -> list[str]:

@@ -8,9 +8,7 @@ from weft.train.data_parallel import ImageStep
 from weft.train.prices import CollectivePrices
 
 
-def image_text(
-    model: ModelDocument, prices: CollectivePrices, n_gpus: int, step: ImageStep
-) -> str:
+def image_text(model: ModelDocument, prices: CollectivePrices, n_gpus: int, step: ImageStep) -> str:
     """The rate first, then what a step is made of."""
     share = step.compute_s / step.seconds
     binds = "computing binds" if step.exposed_s < step.compute_s else "allreduces bind"

@@ -78,9 +78,7 @@ def _request(asked: AskedStep, given: dict[str, Any], n_gpus: int) -> "PlanReque
     fixed = {name: given[name] for name in FIXED if given[name] is not None}
     batch = given["global_batch"] or SEQUENCES_PER_GPU * n_gpus
     shape = shape_of(asked.model)
-    return PlanRequest(
-        asked.model, shape, n_gpus, batch, asked.method, fixed, given["recompute"]
-    )
+    return PlanRequest(asked.model, shape, n_gpus, batch, asked.method, fixed, given["recompute"])
 
 
 def _searched(asked: AskedStep, request: "PlanRequest") -> "LayoutSearch":

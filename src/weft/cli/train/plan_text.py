@@ -21,8 +21,7 @@ def plan_text(asked: AskedStep, request: PlanRequest, found: LayoutSearch, top: 
     heads += ["recompute"] if again else []
     return "\n".join(
         [
-            f"PLAN     {best.layout.words}: {best.step.seconds:.3g} s a step;"
-            f" {binding(best.step)}",
+            f"PLAN     {best.layout.words}: {best.step.seconds:.3g} s a step; {binding(best.step)}",
             f"         {request.model.name} in {best.method.precision.upper()} on"
             f" {request.n_gpus} GPUs of {asked.prices.platform.name}, {request.batch} sequences of"
             f" {request.model.sequence} tokens",
