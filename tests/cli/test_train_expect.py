@@ -1,0 +1,159 @@
+"""`weft train expect` and `weft train plan`: answers, refusals, and documents of one's own."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from weft.cli import run
+
+GROK = Path(__file__).parents[2] / "src/weft/catalog/models/grok-1.toml"
+RECIPE = ("--model", "grok-1", "--tp", "4", "--cp", "2", "--ep", "8", "--vp", "8")
+NDV5 = "azure-ndv5"
+
+
+def test_the_limit_comes_first_and_the_memory_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["train", "expect", NDV5, *RECIPE, "--gpus", "512", "--pp", "8", "--ga", "128"]
+    assert run(argv) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("EXPECT   22.")
+    assert "products of matrices take" in lines[0]
+    memory = next(line for line in lines if line.startswith("memory"))
+    assert "activations" in memory
+    assert "does not fit" not in lines[0]
+    assert any("3 fitted figures" in line for line in lines)
+    assert max(len(line) for line in lines if "  " in line and not line.startswith("memory")) <= 80
+
+
+def test_parts_add_up_to_the_step(capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["train", "expect", NDV5, "--model", "mixtral-8x7b", "--gpus", "64", "--ep", "8"]
+    assert run([*argv, "--tp", "2", "--format", "json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert sum(record["parts_s"].values()) == pytest.approx(record["step_s"])
+    exposed = dict.fromkeys(("tp", "ep", "cp", "pp", "dp"), 0.0)
+    for one in record["exchanges"]:
+        exposed[one["dimension"]] += one["exposed_s"]
+        assert one["exposed_s"] <= one["total_s"] * (1 + 1e-9)
+    for name, seconds in exposed.items():
+        assert record["parts_s"][name.upper()] == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--tp", "5"], "--tp 4"),
+        (["--tp", "4", "--dp", "3"], "--dp 128"),
+        (["--tp", "4", "--ep", "7"], "--ep 8"),
+        (["--global-batch", "700"], "--global-batch 512"),
+        (["--lost-rails", "8"], "--lost-rails 7"),
+        (["--ga", "2", "--global-batch", "512"], "give one of them"),
+        (["--overlap", "tp,xp"], "'xp' is not one of"),
+    ],
+)
+def test_what_cannot_be_is_exit_2_with_the_nearest(
+    options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["train", "expect", NDV5, "--model", "grok-1", "--gpus", "512", *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "message"),
+    [
+        ("kv_heads = 8", "kv_head = 8", 23, "did you mean 'kv_heads'"),
+        ("kv_heads = 8\n", "", 19, "key 'transformer.kv_heads' is missing"),
+        ("kv_heads = 8", "kv_heads = 7", 19, "the nearest is 6"),
+        ("hidden = 6144", "hidden = nan", 21, "finite"),
+        ("hidden = 6144", "hidden = 0", 21, "greater than 0"),
+        ("per_token = 2\n", 'per_token = "two"\n', 32, "a whole number"),
+        ("parameters = 314e9", "parameters = -1", 5, "greater than 0"),
+    ],
+)
+def test_a_wrong_model_names_key_line_and_remedy(
+    old: str,
+    new: str,
+    line: int,
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = GROK.read_text("utf-8")
+    assert text.count(old) == 1
+    path = tmp_path / "mine.toml"
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    assert run(["train", "expect", NDV5, "--model", str(path), "--gpus", "8"]) == 2
+    error = capsys.readouterr().err
+    assert f"mine.toml, line {line}: " in error
+    assert message in error
+
+
+def test_a_model_of_ones_own_is_priced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(GROK.read_text("utf-8").replace("grok-1", "mine"), encoding="utf-8")
+    assert run(["train", "expect", NDV5, "--model", str(path), "--gpus", "8", "--layers", "2"]) == 0
+    assert " mine in BF16 on 8 " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        ([NDV5, "--model", "resnet-50", "--gpus", "8"], "no rate of resnet50 on GPUs of hopper"),
+        (["alps-a100", "--model", "resnet-50", "--gpus", "8", "--tp", "2"], "--tp 1"),
+        (["generic-hdr", "--model", "grok-1", "--gpus", "8"], "has no GPUs"),
+        (["azure-ndv4", "--model", "grok-1", "--gpus", "8", "--precision", "fp8"], "FP8"),
+        (["azure-ndv2", "--model", "grok-1", "--gpus", "8"], "no rates of"),
+        ([NDV5, "--model", "grok", "--gpus", "8"], "did you mean 'grok-1'"),
+    ],
+)
+def test_machines_and_models_that_do_not_go_together(
+    argv: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["train", "expect", *argv]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_synthetic_benchmark_has_images(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["train", "expect", "alps-a100", "--model", "resnet-101", "--gpus", "32"]) == 0
+    out = capsys.readouterr().out
+    assert "images/s of resnet-101 on 32 GPUs of alps-a100: computing binds" in out
+
+
+def plan(*argv: str, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
+    assert run(["train", "plan", NDV5, *argv, "--format", "json"]) == 0
+    return dict(json.loads(capsys.readouterr().out))
+
+
+def test_a_plan_ranks_layouts_that_fit(capsys: pytest.CaptureFixture[str]) -> None:
+    found = plan("--model", "llama-3-8b", "--gpus", "16", "--tp", "2", capsys=capsys)
+    rows = found["layouts"]
+    assert isinstance(rows, list)
+    times = [row["step_s"] for row in rows]
+    assert times == sorted(times)
+    assert all(row["tp"] == 2 and row["memory_gb"] <= 72 for row in rows)
+    changes = {row["change"]: row["factor"] for row in found["changes"]}  # type: ignore[attr-defined]
+    assert set(changes) >= {"a taper of 2:1", "one lost rail of 8", "static routes", "FP8"}
+    assert changes["NCCL over sockets"] > 1.0 > changes["FP8"]
+
+
+@pytest.mark.parametrize("gpus", ["128", "256"])
+def test_64_layers_by_the_recipe_are_refused_below_512_with_the_memory_sum(
+    gpus: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--micro-batch", "1", "--recompute", "none", "--global-batch", "1024"]
+    assert run(["train", "plan", NDV5, *RECIPE, *options, "--gpus", gpus]) == 2
+    error = capsys.readouterr().err
+    assert f"grok-1 with 64 layers does not fit on {gpus} GPUs" in error
+    assert "weights " in error
+    assert "GB (72 usable of 80)" in error
+    assert run(["train", "plan", NDV5, *RECIPE, *options, "--gpus", "512"]) == 0
+
+
+def test_a_sweep_has_a_row_a_size(capsys: pytest.CaptureFixture[str]) -> None:
+    found = plan("--model", "llama-3-70b", "--sweep", "8:32", capsys=capsys)
+    sizes = found["sizes"]
+    assert isinstance(sizes, list)
+    assert [row["n_gpus"] for row in sizes] == [8, 16, 32]
+    assert sizes[0]["step_s"] is None
+    assert sizes[0]["memory_gb"] > 72
+    assert run(["train", "plan", NDV5, "--model", "grok-1", "--sweep", "16:8"]) == 2
+    assert "two numbers of GPUs" in capsys.readouterr().err
