@@ -17,7 +17,7 @@ def test_the_limit_comes_first_and_the_memory_is_shown(capsys: pytest.CaptureFix
     assert run(argv) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("EXPECT   22.")
-    assert "products of matrices take" in lines[0]
+    assert "goes into products of matrices" in lines[0]
     memory = next(line for line in lines if line.startswith("memory"))
     assert "activations" in memory
     assert "does not fit" not in lines[0]

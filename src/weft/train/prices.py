@@ -24,11 +24,6 @@ class Group:
         """Nodes that have members."""
         return -(-self.n // self.per_node)
 
-    @property
-    def link(self) -> str:
-        """What joins them."""
-        return "NVLink" if self.n_nodes == 1 else "rails"
-
 
 @dataclass(frozen=True, slots=True)
 class CollectivePrices:
@@ -45,6 +40,17 @@ class CollectivePrices:
             raise InputError(f"platform '{self.platform.name}' has no GPUs")
         return self.platform.gpus.per_node.whole
 
+    def link(self, group: Group) -> str:
+        """What joins the ranks of a group: NVLink of a node or of a domain over nodes, or rails."""
+        return "rails" if self._by_rails(group) else "NVLink"
+
+    def _by_rails(self, group: Group) -> bool:
+        if group.n_nodes == 1:
+            return False
+        gpus = self.platform.gpus
+        domain = gpus.nvlink_domain.whole if gpus is not None and gpus.nvlink_domain else 0
+        return group.n_nodes * group.distance * self.gpus_per_node > domain
+
     def seconds(self, collective: str, size_bytes: float, group: Group) -> float:
         """The time of one, of so many bytes as nccl-tests counts them; 0 of a group of one."""
         if group.n < 2 or size_bytes < 1:
@@ -55,8 +61,9 @@ class CollectivePrices:
         return self._known[key]
 
     def _priced(self, collective: str, size: int, group: Group) -> float:
-        several = group.n_nodes > 1
-        transport: Transport = self.network.transport if several else ""
+        several = self._by_rails(group)
+        # NVLink may join some of the nodes between which rails are taken.
+        transport: Transport = (self.network.transport or "rdma") if several else ""
         conditions = Conditions(
             benchmark=collective,
             size_bytes=size,

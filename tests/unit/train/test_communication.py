@@ -36,7 +36,7 @@ def test_sizes_and_counts(exchanges: dict[tuple[str, str, str], Exchange]) -> No
 
 def test_links(exchanges: dict[tuple[str, str, str], Exchange]) -> None:
     """TP 4 x CP 2 fill a node, so that experts, stages and replicas are on others."""
-    over = {dimension: one.group.link for (dimension, _, _), one in exchanges.items()}
+    over = {dimension: NDV5.link(one.group) for (dimension, _, _), one in exchanges.items()}
     assert over == {"tp": "NVLink", "cp": "NVLink", "ep": "rails", "pp": "rails", "dp": "rails"}
 
 
@@ -115,3 +115,12 @@ def test_flows_on_the_fullest_of_many_links(mean: float) -> None:
 def test_nodes_of_one_unit_send_over_no_spine() -> None:
     assert share_beyond_unit(NDV5.platform, 32) == 0.0
     assert share_beyond_unit(NDV5.platform, 64) == pytest.approx(32 / 63)
+
+
+def test_a_domain_over_nodes_joins_what_lies_in_it() -> None:
+    """GB300 NVL72: 18 nodes of four GPUs."""
+    prices = CollectivePrices(platform("azure-ndv6"), NetworkState())
+    near, far = Group(64, 4), Group(2, 1, 4, distance=16)
+    assert (prices.link(near), prices.link(far)) == ("NVLink", "rails")
+    # An adapter of 100 GB/s at most.
+    assert prices.seconds("sendrecv", 1 << 30, far) > (1 << 30) / 100e9

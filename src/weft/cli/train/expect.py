@@ -44,7 +44,7 @@ def command(platform: str, format_: str, **given: Any) -> None:
         format_,
         text=lambda: step_text(step, found, memory),
         record=record_of(step, found, memory),
-        rows=rows_of(found),
+        rows=rows_of(step, found),
     )
 
 

@@ -39,7 +39,7 @@ def step_text(step: StepModel, found: StepTime, memory: MemorySum) -> str:
             "",
             table_text(["part of the step", "s", "share"], part_rows(found)),
             "",
-            *_exchange_lines(found),
+            *_exchange_lines(step, found),
             f"The compute model has {N_CONSTANTS} fitted figures; of published rows that none was"
             f" fitted to, half lie within {HELD_OUT_ERROR:.0%}.",
         ]
@@ -63,9 +63,9 @@ def _head(step: StepModel, found: StepTime, memory: MemorySum) -> list[str]:
 
 
 def binding(found: StepTime) -> str:
-    """'products of matrices take 57 %': the largest part."""
+    """'57% goes into products of matrices': the largest part."""
     name = max(found.parts, key=lambda part: found.parts[part])
-    return f"{PARTS[name]} take {found.parts[name] / found.seconds:.0%}"
+    return f"{found.parts[name] / found.seconds:.0%} goes into {PARTS[name]}"
 
 
 def part_rows(found: StepTime) -> list[list[str]]:
@@ -77,7 +77,7 @@ def part_rows(found: StepTime) -> list[list[str]]:
     ]
 
 
-def _exchange_lines(found: StepTime) -> list[str]:
+def _exchange_lines(step: StepModel, found: StepTime) -> list[str]:
     if not found.exchanges:
         return []
     rows = [
@@ -87,7 +87,7 @@ def _exchange_lines(found: StepTime) -> list[str]:
             format_size_roughly(round(one.size_bytes)),
             f"{one.count:,.0f}",
             f"{one.group.n}",
-            one.group.link,
+            step.prices.link(one.group),
             f"{1e3 * one.seconds:.3g}",
             f"{one.exposed_s:.3g}",
         ]
@@ -97,7 +97,7 @@ def _exchange_lines(found: StepTime) -> list[str]:
     return [table_text(heads, rows, left=2), ""]
 
 
-def rows_of(found: StepTime) -> list[dict[str, Any]]:
+def rows_of(step: StepModel, found: StepTime) -> list[dict[str, Any]]:
     """Each exchange as a flat row."""
     return [
         {
@@ -108,7 +108,7 @@ def rows_of(found: StepTime) -> list[dict[str, Any]]:
             "count": one.count,
             "ranks": one.group.n,
             "ranks_per_node": one.group.per_node,
-            "over": one.group.link,
+            "over": step.prices.link(one.group),
             "each_s": one.seconds,
             "total_s": one.total_s,
             "exposed_s": one.exposed_s,
@@ -136,6 +136,6 @@ def record_of(step: StepModel, found: StepTime, memory: MemorySum) -> dict[str, 
         "memory_bytes": dict(memory.parts),
         "memory_capacity_bytes": memory.capacity,
         "fits": memory.fits,
-        "exchanges": rows_of(found),
+        "exchanges": rows_of(step, found),
         "fitted_constants": N_CONSTANTS,
     }

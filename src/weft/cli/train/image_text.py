@@ -3,7 +3,7 @@
 from typing import Any
 
 from weft.catalog.libraries.model_document import ModelDocument
-from weft.core.units import format_size
+from weft.core.units import format_size_roughly
 from weft.train.data_parallel import ImageStep
 from weft.train.prices import CollectivePrices
 
@@ -12,7 +12,7 @@ def image_text(model: ModelDocument, prices: CollectivePrices, n_gpus: int, step
     """The rate first, then what a step is made of."""
     share = step.compute_s / step.seconds
     binds = "computing binds" if step.exposed_s < step.compute_s else "allreduces bind"
-    sizes = f"{format_size(min(step.sizes))} to {format_size(max(step.sizes))}"
+    sizes = " to ".join(format_size_roughly(n) for n in (min(step.sizes), max(step.sizes)))
     return "\n".join(
         [
             f"EXPECT   {step.images_per_s:,.0f} images/s of {model.name} on {n_gpus} GPUs of"

@@ -19,6 +19,9 @@ def plan_text(asked: AskedStep, request: PlanRequest, found: LayoutSearch, top: 
     rows = [_row(one, again=again) for one in shown]
     heads = ["TP", "PP", "CP", "EP", "DP", "VP", "MBS", "GA", "GB", "s", "exposed"]
     heads += ["recompute"] if again else []
+    if request.shape.experts is None:
+        place = heads.index("EP")
+        heads, rows = _without(heads, place), [_without(row, place) for row in rows]
     return "\n".join(
         [
             f"PLAN     {best.layout.words}: {best.step.seconds:.3g} s a step; {binding(best.step)}",
@@ -34,6 +37,10 @@ def plan_text(asked: AskedStep, request: PlanRequest, found: LayoutSearch, top: 
             table_text(["the best layout with", "s", "x"], _cost_rows(asked, request, best)),
         ]
     )
+
+
+def _without(cells: list[str], place: int) -> list[str]:
+    return [*cells[:place], *cells[place + 1 :]]
 
 
 def _row(one: PlannedLayout, *, again: bool) -> list[str]:
