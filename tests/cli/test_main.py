@@ -51,9 +51,9 @@ def test_an_unknown_verb_is_an_input_error_with_a_suggestion() -> None:
 
 
 def test_a_verb_like_no_other_is_said_to_be_none() -> None:
-    result = weft("twin")
+    result = weft("quux")
     assert result.returncode == 2
-    assert "no verb 'twin'; 'weft --help' lists them" in result.stderr
+    assert "no verb 'quux'; 'weft --help' lists them" in result.stderr
 
 
 def test_a_shell_that_completes_behind_an_unknown_verb_gets_no_error() -> None:

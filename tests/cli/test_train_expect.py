@@ -1,6 +1,7 @@
 """`weft train expect` and `weft train plan`: answers, refusals, and documents of one's own."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,13 @@ def plan(*argv: str, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
     return dict(json.loads(capsys.readouterr().out))
 
 
+def changes_of(record: dict[str, object]) -> Iterator[tuple[str, float]]:
+    changes = record["changes"]
+    assert isinstance(changes, list)
+    for row in changes:
+        yield row["change"], row["factor"]
+
+
 def test_a_plan_ranks_layouts_that_fit(capsys: pytest.CaptureFixture[str]) -> None:
     found = plan("--model", "llama-3-8b", "--gpus", "16", "--tp", "2", capsys=capsys)
     rows = found["layouts"]
@@ -130,7 +138,7 @@ def test_a_plan_ranks_layouts_that_fit(capsys: pytest.CaptureFixture[str]) -> No
     times = [row["step_s"] for row in rows]
     assert times == sorted(times)
     assert all(row["tp"] == 2 and row["memory_gb"] <= 72 for row in rows)
-    changes = {row["change"]: row["factor"] for row in found["changes"]}  # type: ignore[attr-defined]
+    changes = dict(changes_of(found))
     assert set(changes) >= {"a taper of 2:1", "one lost rail of 8", "static routes", "FP8"}
     assert changes["NCCL over sockets"] > 1.0 > changes["FP8"]
 

@@ -7,7 +7,6 @@ from types import MappingProxyType
 
 from weft.catalog.benchmark import Benchmark
 from weft.catalog.document import Model, parse_document
-from weft.catalog.key_line import with_line
 from weft.catalog.libraries.launch_recipe import LaunchRecipe
 from weft.catalog.libraries.model_document import ModelDocument
 from weft.catalog.libraries.variables import VariableList
@@ -25,6 +24,7 @@ from weft.catalog.published_figures import (
 from weft.catalog.threshold import FieldTests, FieldThreshold, thresholds_of
 from weft.catalog.toml_file import catalogue_names, catalogue_text
 from weft.core.documents.document_text import MOST_DOCUMENT_BYTES
+from weft.core.documents.key_line import with_line
 from weft.core.documents.text_file import read_text_file
 from weft.core.errors import InputError, did_you_mean, unknown_name
 

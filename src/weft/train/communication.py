@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from weft.catalog.libraries.model_document import TransformerShape
-from weft.train.layout import Dimension, Layout, StepMethod
+from weft.train.layout import Dimension, ModelLayout, StepMethod
 from weft.train.parameters import (
     LayerParameters,
     dense_layer,
@@ -18,7 +18,7 @@ from weft.train.parameters import (
     embedding_parameters,
     mixture_layer,
 )
-from weft.train.prices import CollectivePrices, Group, group_of, joined_groups
+from weft.train.prices import CollectivePrices, RankGroup, group_of, joined_groups
 from weft.train.traffic import ELEMENT
 
 
@@ -32,7 +32,7 @@ class Exchange:
     collective: str
     size_bytes: float
     count: float
-    group: Group
+    group: RankGroup
     seconds: float
     hidden: float = 0.0
 
@@ -51,15 +51,15 @@ class Exchange:
 class ExchangeGroups:
     """Who exchanges with whom."""
 
-    tp: Group
-    ep: Group
-    cp: Group
-    pp: Group
-    replicas: Group
-    expert_replicas: Group
+    tp: RankGroup
+    ep: RankGroup
+    cp: RankGroup
+    pp: RankGroup
+    replicas: RankGroup
+    expert_replicas: RankGroup
 
 
-def exchange_groups(layout: Layout, gpus_per_node: int) -> ExchangeGroups:
+def exchange_groups(layout: ModelLayout, gpus_per_node: int) -> ExchangeGroups:
     """The groups of a layout, where ranks fill nodes in the order TP, CP, EP, DP, PP."""
     g, n = gpus_per_node, layout.n_gpus
     tp, cp, ep = layout.tp, layout.cp, layout.ep
@@ -74,7 +74,7 @@ def exchange_groups(layout: Layout, gpus_per_node: int) -> ExchangeGroups:
     )
 
 
-def micro_tokens(layout: Layout, sequence: int) -> float:
+def micro_tokens(layout: ModelLayout, sequence: int) -> float:
     """Tokens of a micro-batch on the GPUs of one TP group."""
     return layout.micro_batch * sequence / layout.cp
 
@@ -85,7 +85,7 @@ class ExchangeCase:
     take. `sequence`: tokens of a sample."""
 
     shape: TransformerShape
-    layout: Layout
+    layout: ModelLayout
     method: StepMethod
     prices: CollectivePrices
     sequence: int
@@ -169,7 +169,7 @@ class StageParameters:
         return self.shared + self.experts
 
 
-def stage_parameters(shape: TransformerShape, layout: Layout) -> StageParameters:
+def stage_parameters(shape: TransformerShape, layout: ModelLayout) -> StageParameters:
     """Of one GPU. The first stage has the embeddings, the last the logits' table; both have them
     where one stage is both."""
     share = layers_of_stage(shape, layout) / shape.layers
@@ -182,7 +182,7 @@ def stage_parameters(shape: TransformerShape, layout: Layout) -> StageParameters
     return StageParameters(shared / layout.tp, experts / layout.tp / layout.ep)
 
 
-def layers_of_stage(shape: TransformerShape, layout: Layout) -> int:
+def layers_of_stage(shape: TransformerShape, layout: ModelLayout) -> int:
     """Layers of the fullest stage."""
     return -(-shape.layers // layout.pp)
 

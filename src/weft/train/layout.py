@@ -19,7 +19,7 @@ DIMENSIONS: tuple[Dimension, ...] = ("tp", "ep", "cp", "pp", "dp")
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ModelLayout:
     """Parallelism of `n_gpus`: `vp` virtual stages a pipeline stage, `micro_batch` sequences at
     once, `ga` micro-batches a step."""
 
@@ -76,7 +76,7 @@ class StepMethod:
     gradient_bytes: int = 2
 
 
-def check_layout(model: ModelDocument, shape: TransformerShape, layout: Layout) -> None:
+def check_layout(model: ModelDocument, shape: TransformerShape, layout: ModelLayout) -> None:
     """Raises InputError for a layout that cannot be, with the nearest possible value."""
     for name in ("n_gpus", "tp", "pp", "cp", "ep", "vp", "micro_batch", "ga"):
         if getattr(layout, name) < 1:
@@ -122,7 +122,7 @@ def _splits_ffn(shape: TransformerShape, tp: int) -> bool:
     return all(size % tp == 0 for size in sizes)
 
 
-def _check_stages(model: ModelDocument, shape: TransformerShape, layout: Layout) -> None:
+def _check_stages(model: ModelDocument, shape: TransformerShape, layout: ModelLayout) -> None:
     layers = shape.layers
     if layout.pp > layers:
         raise _impossible(
@@ -153,7 +153,7 @@ def _check_stages(model: ModelDocument, shape: TransformerShape, layout: Layout)
         )
 
 
-def _check_experts(model: ModelDocument, shape: TransformerShape, layout: Layout) -> None:
+def _check_experts(model: ModelDocument, shape: TransformerShape, layout: ModelLayout) -> None:
     if layout.ep == 1:
         return
     if shape.experts is None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from weft.catalog.libraries.model_document import ModelDocument, TransformerShape
 from weft.catalog.libraries.training_gpus import TrainingGpu
 from weft.core.errors import InputError
-from weft.train.layout import DIMENSIONS, Layout, Recompute, StepMethod, check_layout
+from weft.train.layout import DIMENSIONS, ModelLayout, Recompute, StepMethod, check_layout
 from weft.train.memory import MemorySum, memory_sum
 from weft.train.prices import CollectivePrices
 from weft.train.step_constants import StepConstants
@@ -41,7 +41,7 @@ class PlanRequest:
 class PlannedLayout:
     """A layout that fits: its memory and its step."""
 
-    layout: Layout
+    layout: ModelLayout
     method: StepMethod
     memory: MemorySum
     step: StepTime
@@ -60,14 +60,14 @@ class LayoutSearch:
     fitting: tuple[PlannedLayout, ...]
     n_tried: int
     n_fit: int
-    least: tuple[Layout, StepMethod, MemorySum]
+    least: tuple[ModelLayout, StepMethod, MemorySum]
 
 
 def search_layouts(
     request: PlanRequest, prices: CollectivePrices, gpu: TrainingGpu, constants: StepConstants
 ) -> LayoutSearch:
     """All layouts of a request. Raises InputError where none can be at all."""
-    tried: list[tuple[Layout, StepMethod, MemorySum]] = []
+    tried: list[tuple[ModelLayout, StepMethod, MemorySum]] = []
     for layout in _layouts(request, prices.gpus_per_node):
         for recompute in (request.recompute,) if request.recompute else RECOMPUTE:
             method = replace(request.method, recompute=recompute)
@@ -94,7 +94,7 @@ def search_layouts(
     return LayoutSearch(tuple(planned), len(tried), len(fitting), least)
 
 
-def _burden(one: tuple[Layout, StepMethod, MemorySum]) -> tuple[float, int]:
+def _burden(one: tuple[ModelLayout, StepMethod, MemorySum]) -> tuple[float, int]:
     """A rough order: computing again, bubble, then how finely work is split."""
     layout, method, _ = one
     bubble = (layout.pp - 1) / (layout.vp * layout.ga)
@@ -102,7 +102,7 @@ def _burden(one: tuple[Layout, StepMethod, MemorySum]) -> tuple[float, int]:
     return again + bubble + 0.02 * layout.tp, layout.cp * layout.pp
 
 
-def _layouts(request: PlanRequest, gpus_per_node: int) -> Iterator[Layout]:
+def _layouts(request: PlanRequest, gpus_per_node: int) -> Iterator[ModelLayout]:
     fixed, n, shape = request.fixed, request.n_gpus, request.shape
     contexts = [cp for cp in CONTEXTS if request.model.sequence // cp >= LEAST_CONTEXT_TOKENS]
     for tp in _choice(fixed, "tp", [t for t in (1, 2, 4, 8) if t <= gpus_per_node]):
@@ -110,11 +110,11 @@ def _layouts(request: PlanRequest, gpus_per_node: int) -> Iterator[Layout]:
             for cp in _choice(fixed, "cp", contexts or [1]):
                 if n % (tp * pp * cp):
                     continue
-                base = Layout(n, tp=tp, pp=pp, cp=cp)
+                base = ModelLayout(n, tp=tp, pp=pp, cp=cp)
                 yield from _of_replicas(request, base)
 
 
-def _of_replicas(request: PlanRequest, base: Layout) -> Iterator[Layout]:
+def _of_replicas(request: PlanRequest, base: ModelLayout) -> Iterator[ModelLayout]:
     experts = request.shape.experts
     ways = [1] if experts is None else [e for e in (1, 2, 4, 8, 16, 32, 64) if e <= experts.count]
     for ep in _choice(request.fixed, "ep", ways):
@@ -128,7 +128,7 @@ def _of_replicas(request: PlanRequest, base: Layout) -> Iterator[Layout]:
                     yield layout
 
 
-def _is_possible(request: PlanRequest, layout: Layout) -> bool:
+def _is_possible(request: PlanRequest, layout: ModelLayout) -> bool:
     try:
         check_layout(request.model, request.shape, layout)
     except InputError:

@@ -12,7 +12,7 @@ from typing import Literal
 from weft.catalog.libraries.model_document import TransformerShape
 from weft.catalog.libraries.training_gpus import TrainingGpu
 from weft.train.communication import layers_of_stage, micro_tokens, stage_parameters
-from weft.train.layout import Layout, StepMethod
+from weft.train.layout import ModelLayout, StepMethod
 from weft.train.parameters import LayerParameters, dense_layer, dense_layers, mixture_layer
 from weft.train.traffic import ELEMENT
 
@@ -58,7 +58,11 @@ class MemorySum:
 
 
 def memory_sum(
-    shape: TransformerShape, layout: Layout, method: StepMethod, gpu: TrainingGpu, sequence: int
+    shape: TransformerShape,
+    layout: ModelLayout,
+    method: StepMethod,
+    gpu: TrainingGpu,
+    sequence: int,
 ) -> MemorySum:
     """Of the fullest GPU of a layout."""
     held = _held_parameters(shape, layout, method)
@@ -73,7 +77,7 @@ def memory_sum(
 
 
 def _held_parameters(
-    shape: TransformerShape, layout: Layout, method: StepMethod
+    shape: TransformerShape, layout: ModelLayout, method: StepMethod
 ) -> dict[Part, float]:
     own = stage_parameters(shape, layout)
     replicas = layout.dp * layout.cp
@@ -91,7 +95,7 @@ def _held_parameters(
     return {"weights": weights, "gradients": gradients, "optimizer": optimizer}
 
 
-def _in_flight(layout: Layout) -> float:
+def _in_flight(layout: ModelLayout) -> float:
     """Micro-batches whose activations the first stage keeps, in units of all its layers."""
     if layout.pp == 1:
         return 1.0
@@ -102,7 +106,7 @@ def _in_flight(layout: Layout) -> float:
 
 
 def _activations(
-    shape: TransformerShape, layout: Layout, method: StepMethod, sequence: int
+    shape: TransformerShape, layout: ModelLayout, method: StepMethod, sequence: int
 ) -> float:
     """Bytes of one token of a micro-batch in all layers of a stage, as many as are in flight."""
     n_dense, n = dense_layers(shape), shape.layers
@@ -122,7 +126,7 @@ def _activations(
 def layer_activations(
     shape: TransformerShape,
     layer: LayerParameters,
-    layout: Layout,
+    layout: ModelLayout,
     method: StepMethod,
     sequence: int,
 ) -> float:
@@ -139,7 +143,7 @@ def layer_activations(
 def _whole_layer(
     shape: TransformerShape,
     layer: LayerParameters,
-    layout: Layout,
+    layout: ModelLayout,
     method: StepMethod,
     sequence: int,
 ) -> float:

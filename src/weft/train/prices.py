@@ -10,7 +10,7 @@ from weft.train.network_state import NetworkState
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class RankGroup:
     """`n` ranks that exchange, `per_node` of them on each node that has any. `at_once`: groups of
     the same kind that one node has; `distance`: nodes from one member's to the next."""
 
@@ -31,7 +31,7 @@ class CollectivePrices:
 
     platform: Platform
     network: NetworkState
-    _known: dict[tuple[str, int, Group], float] = field(default_factory=dict)
+    _known: dict[tuple[str, int, RankGroup], float] = field(default_factory=dict)
 
     @property
     def gpus_per_node(self) -> int:
@@ -40,18 +40,18 @@ class CollectivePrices:
             raise InputError(f"platform '{self.platform.name}' has no GPUs")
         return self.platform.gpus.per_node.whole
 
-    def link(self, group: Group) -> str:
+    def link(self, group: RankGroup) -> str:
         """What joins the ranks of a group: NVLink of a node or of a domain over nodes, or rails."""
         return "rails" if self._by_rails(group) else "NVLink"
 
-    def _by_rails(self, group: Group) -> bool:
+    def _by_rails(self, group: RankGroup) -> bool:
         if group.n_nodes == 1:
             return False
         gpus = self.platform.gpus
         domain = gpus.nvlink_domain.whole if gpus is not None and gpus.nvlink_domain else 0
         return group.n_nodes * group.distance * self.gpus_per_node > domain
 
-    def seconds(self, collective: str, size_bytes: float, group: Group) -> float:
+    def seconds(self, collective: str, size_bytes: float, group: RankGroup) -> float:
         """The time of one, of so many bytes as nccl-tests counts them; 0 of a group of one."""
         if group.n < 2 or size_bytes < 1:
             return 0.0
@@ -60,7 +60,7 @@ class CollectivePrices:
             self._known[key] = self._priced(collective, round(size_bytes), group)
         return self._known[key]
 
-    def _priced(self, collective: str, size: int, group: Group) -> float:
+    def _priced(self, collective: str, size: int, group: RankGroup) -> float:
         several = self._by_rails(group)
         # NVLink may join some of the nodes between which rails are taken.
         transport: Transport = (self.network.transport or "rdma") if several else ""
@@ -82,7 +82,7 @@ class CollectivePrices:
             )
         return (latency + transfer) / 1e9
 
-    def _shared(self, group: Group) -> float:
+    def _shared(self, group: RankGroup) -> float:
         """How many ranks' worth of traffic an adapter carries more than the group alone gives it:
         all groups of a node send at once, over the adapters that are left."""
         n_hcas = max(1, self.platform.hcas_per_node)
@@ -92,18 +92,18 @@ class CollectivePrices:
         return max(1.0, ranks / group.per_node * alone / left)
 
 
-def group_of(n: int, stride: int, gpus_per_node: int, n_gpus: int) -> Group:
+def group_of(n: int, stride: int, gpus_per_node: int, n_gpus: int) -> RankGroup:
     """Ranks `stride` apart, as a machine fills nodes one after another."""
     on_first = sum(1 for member in range(n) if member * stride < gpus_per_node)
     on_node = max(1, min(n, on_first))
     busy = min(gpus_per_node, n_gpus)
     distance = max(1, stride // gpus_per_node)
-    return Group(n, on_node, max(1, busy // on_node), distance)
+    return RankGroup(n, on_node, max(1, busy // on_node), distance)
 
 
-def joined_groups(inner: Group, outer: Group, gpus_per_node: int) -> Group:
+def joined_groups(inner: RankGroup, outer: RankGroup, gpus_per_node: int) -> RankGroup:
     """Ranks of two dimensions as one group: gradients of DP x CP."""
     per_node = min(inner.per_node * outer.per_node, gpus_per_node)
     n = inner.n * outer.n
     per_node = min(per_node, n)
-    return Group(n, per_node, max(1, gpus_per_node // per_node))
+    return RankGroup(n, per_node, max(1, gpus_per_node // per_node))

@@ -16,7 +16,7 @@ from weft.catalog.libraries.training_gpus import (
     training_gpus,
 )
 from weft.catalog.load import facts, platform, published_figures, trained_model
-from weft.train.layout import Layout, StepMethod
+from weft.train.layout import ModelLayout, StepMethod
 from weft.train.network_state import NetworkState
 from weft.train.prices import CollectivePrices
 from weft.train.step_constants import StepConstants
@@ -36,7 +36,7 @@ class GrokRow:
     sequence: int
     layers: int
     batch: int
-    layout: Layout
+    layout: ModelLayout
     printed_dp: int
     printed_ga: int
     seconds: float
@@ -65,7 +65,7 @@ def grok_row_of(precision: Precision, n_gpus: int) -> GrokRow:
         for name in ("seqlen", "layers", "tp", "pp", "cp", "ep", "dp", "mbs", "gbs", "ga")
     }
     dp = n_gpus // (row["tp"] * row["pp"] * row["cp"])
-    layout = Layout(
+    layout = ModelLayout(
         n_gpus,
         tp=row["tp"],
         pp=row["pp"],
@@ -185,7 +185,7 @@ def reference_step(
     given["overlap"] = frozenset(table.method.overlap if row.overlap is None else row.overlap)
     given["fused"] = row.fused
     dp = row.gpus // (row.tp * row.pp * row.cp)
-    layout = Layout(
+    layout = ModelLayout(
         row.gpus,
         tp=row.tp,
         pp=row.pp,

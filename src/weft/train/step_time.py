@@ -19,7 +19,7 @@ from weft.train.communication import (
     stage_parameters,
 )
 from weft.train.flop_count import BACKWARD, head_flops, model_flops, token_work
-from weft.train.layout import DIMENSIONS, Dimension, Layout, StepMethod
+from weft.train.layout import DIMENSIONS, Dimension, ModelLayout, StepMethod
 from weft.train.network_state import share_beyond_unit
 from weft.train.parameters import LayerParameters, dense_layer, dense_layers, mixture_layer
 from weft.train.prices import CollectivePrices
@@ -87,7 +87,7 @@ class StepModel:
 
     model: ModelDocument
     shape: TransformerShape
-    layout: Layout
+    layout: ModelLayout
     method: StepMethod
     prices: CollectivePrices
     gpu: TrainingGpu

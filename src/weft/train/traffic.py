@@ -7,7 +7,7 @@ themselves are not counted: their rate contains it.
 from dataclasses import dataclass
 
 from weft.catalog.libraries.model_document import TransformerShape
-from weft.train.layout import Layout, StepMethod
+from weft.train.layout import ModelLayout, StepMethod
 from weft.train.parameters import LayerParameters
 
 ELEMENT = 2
@@ -44,23 +44,23 @@ pytorch/torchtitan, torchtitan/models/llama: apply_rotary_emb, FeedForward."""
 
 
 @dataclass(frozen=True, slots=True)
-class Traffic:
+class MemoryTraffic:
     """Bytes of the forward and of the backward pass."""
 
     forward: float
     backward: float
 
-    def __add__(self, other: "Traffic") -> "Traffic":
-        return Traffic(self.forward + other.forward, self.backward + other.backward)
+    def __add__(self, other: "MemoryTraffic") -> "MemoryTraffic":
+        return MemoryTraffic(self.forward + other.forward, self.backward + other.backward)
 
 
 def layer_traffic(
     shape: TransformerShape,
     layer: LayerParameters,
-    layout: Layout,
+    layout: ModelLayout,
     method: StepMethod,
     sequence: int,
-) -> Traffic:
+) -> MemoryTraffic:
     """Of one layer and one token, on one of the GPUs that share the token."""
     h, tp = shape.hidden, layout.tp
     part = tp if method.sequence_parallel else 1
@@ -82,11 +82,11 @@ def layer_traffic(
     return found + _sorting(shape, layer, layout)
 
 
-def _elements(forward: float, backward: float) -> Traffic:
-    return Traffic(ELEMENT * forward, ELEMENT * backward)
+def _elements(forward: float, backward: float) -> MemoryTraffic:
+    return MemoryTraffic(ELEMENT * forward, ELEMENT * backward)
 
 
-def _scores_in_memory(n: float) -> Traffic:
+def _scores_in_memory(n: float) -> MemoryTraffic:
     """Of n scores without a flash kernel. Written by the first product; softmax reads those below
     the diagonal and writes all; dropout reads, writes and writes a mask of 1 B; the second product
     reads. Back: the second product reads scores and writes gradients, dropout reads and writes
@@ -97,11 +97,11 @@ def _scores_in_memory(n: float) -> Traffic:
     return _elements(6 * n, 8.5 * n)
 
 
-def _sorting(shape: TransformerShape, layer: LayerParameters, layout: Layout) -> Traffic:
+def _sorting(shape: TransformerShape, layer: LayerParameters, layout: ModelLayout) -> MemoryTraffic:
     """Of a token's copies to experts: read and written on the token's GPU on both ways, and sorted
     by expert on theirs, in either pass."""
     if not layer.experts or shape.experts is None:
-        return Traffic(0.0, 0.0)
+        return MemoryTraffic(0.0, 0.0)
     k, h = shape.experts.per_token, shape.hidden
     elements = (2 + 2 * k) * h / layout.tp + 4 * k * h
     return _elements(elements, elements)
@@ -116,12 +116,12 @@ def _inner_size(shape: TransformerShape, layer: LayerParameters) -> float:
 
 
 def cast_traffic(
-    shape: TransformerShape, layer: LayerParameters, layout: Layout, method: StepMethod
-) -> Traffic:
+    shape: TransformerShape, layer: LayerParameters, layout: ModelLayout, method: StepMethod
+) -> MemoryTraffic:
     """Of one layer and one token in FP8: inputs of products are cast before the forward pass,
     gradients of their outputs before the backward pass. Nothing in BF16."""
     if method.precision != "fp8":
-        return Traffic(0.0, 0.0)
+        return MemoryTraffic(0.0, 0.0)
     h, tp = shape.hidden, layout.tp
     queries, keys = shape.heads * shape.head_size, shape.kv_heads * shape.head_size
     inner = _inner_size(shape, layer)
@@ -131,16 +131,16 @@ def cast_traffic(
     inputs = h + queries / tp + copies * h + inner / tp
     outputs = (queries + 2 * keys) / tp + h + (2 if shape.gated else 1) * inner / tp + copies * h
     each = CAST_BYTES + (SCALE_BYTES if method.dynamic_scaling else 0)
-    return Traffic(each * inputs, each * outputs)
+    return MemoryTraffic(each * inputs, each * outputs)
 
 
-def weight_bytes(layer: LayerParameters, layout: Layout, method: StepMethod) -> float:
+def weight_bytes(layer: LayerParameters, layout: ModelLayout, method: StepMethod) -> float:
     """Of one layer and one micro-batch, whatever its tokens: products of the backward pass add
     their gradients of weights to those of the micro-batches before, read and written."""
     own = (layer.attention + layer.dense) / layout.tp + layer.experts / layout.tp / layout.ep
     return own * method.gradient_bytes * (2 if layout.ga > 1 else 1)
 
 
-def head_bytes(shape: TransformerShape, layout: Layout) -> float:
+def head_bytes(shape: TransformerShape, layout: ModelLayout) -> float:
     """Of the logits of one token: written in 2 B, the loss reads and writes them in 4 B twice."""
     return 18.0 * shape.vocabulary / layout.tp

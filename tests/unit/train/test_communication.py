@@ -6,7 +6,7 @@ import pytest
 from weft.catalog.load import platform
 from weft.train.communication import Exchange
 from weft.train.network_state import NetworkState, collision_factor, share_beyond_unit
-from weft.train.prices import CollectivePrices, Group, group_of
+from weft.train.prices import CollectivePrices, RankGroup, group_of
 from weft.train.published import grok_row_of, grok_step
 from weft.train.step_constants import step_constants
 from weft.train.step_time import step_time
@@ -43,27 +43,27 @@ def test_links(exchanges: dict[tuple[str, str, str], Exchange]) -> None:
 @pytest.mark.parametrize(
     ("n", "stride", "group"),
     [
-        (4, 1, Group(4, 4, 2)),
-        (2, 4, Group(2, 2, 4)),
-        (8, 8, Group(8, 1, 8)),
-        (2, 256, Group(2, 1, 8, distance=32)),
-        (8, 4, Group(8, 2, 4)),
-        (1, 1, Group(1, 1, 8)),
+        (4, 1, RankGroup(4, 4, 2)),
+        (2, 4, RankGroup(2, 2, 4)),
+        (8, 8, RankGroup(8, 1, 8)),
+        (2, 256, RankGroup(2, 1, 8, distance=32)),
+        (8, 4, RankGroup(8, 2, 4)),
+        (1, 1, RankGroup(1, 1, 8)),
     ],
 )
-def test_ranks_fill_nodes_of_eight(n: int, stride: int, group: Group) -> None:
+def test_ranks_fill_nodes_of_eight(n: int, stride: int, group: RankGroup) -> None:
     assert group_of(n, stride, 8, 1024) == group
 
 
 def test_an_alltoall_by_rails_takes_at_least_its_bytes_over_line_rate() -> None:
     size = 24 << 20
-    seconds = NDV5.seconds("alltoall", size, Group(8, 1, 8))
+    seconds = NDV5.seconds("alltoall", size, RankGroup(8, 1, 8))
     least = size * 7 / 8 / 50e9
     assert least < seconds < 1.5 * least
 
 
 def test_a_lost_rail_leaves_seven_adapters_to_what_eight_carried() -> None:
-    size, group = 1 << 34, Group(128, 1, 8)
+    size, group = 1 << 34, RankGroup(128, 1, 8)
     healthy = NDV5.seconds("reduce_scatter", size, group)
     lost = CollectivePrices(NDV5.platform, NetworkState(lost_rails=1))
     assert lost.seconds("reduce_scatter", size, group) / healthy == pytest.approx(8 / 7, rel=0.01)
@@ -73,16 +73,16 @@ def test_a_lost_rail_leaves_seven_adapters_to_what_eight_carried() -> None:
     ("collective", "group", "factor"),
     [
         # Of 128 nodes 96 lie beyond the unit of 32: up-links of half the rate carry 96 of 127.
-        ("alltoall", Group(128, 1, 8), 2 * 96 / 127),
+        ("alltoall", RankGroup(128, 1, 8), 2 * 96 / 127),
         # A ring in the order of nodes leaves a unit once; so do stages next to each other.
-        ("reduce_scatter", Group(128, 1, 8), 1.0),
+        ("reduce_scatter", RankGroup(128, 1, 8), 1.0),
         # Stages of 32 nodes: every message leaves its unit.
-        ("sendrecv", Group(2, 1, 8, distance=32), 2.0),
-        ("sendrecv", Group(2, 1, 8, distance=8), 1.0),
-        ("alltoall", Group(8, 1, 8), 1.0),
+        ("sendrecv", RankGroup(2, 1, 8, distance=32), 2.0),
+        ("sendrecv", RankGroup(2, 1, 8, distance=8), 1.0),
+        ("alltoall", RankGroup(8, 1, 8), 1.0),
     ],
 )
-def test_a_taper_costs_what_leaves_a_unit(collective: str, group: Group, factor: float) -> None:
+def test_a_taper_costs_what_leaves_a_unit(collective: str, group: RankGroup, factor: float) -> None:
     size = 1 << 34
     tapered = CollectivePrices(NDV5.platform, NetworkState(taper=2.0))
     ratio = tapered.seconds(collective, size, group) / NDV5.seconds(collective, size, group)
@@ -90,14 +90,14 @@ def test_a_taper_costs_what_leaves_a_unit(collective: str, group: Group, factor:
 
 
 def test_static_routes_cost_the_fullest_up_link() -> None:
-    size, group = 1 << 34, Group(2, 1, 8, distance=32)
+    size, group = 1 << 34, RankGroup(2, 1, 8, distance=32)
     static = CollectivePrices(NDV5.platform, NetworkState(static_routes=True))
     ratio = static.seconds("sendrecv", size, group) / NDV5.seconds("sendrecv", size, group)
     assert ratio == pytest.approx(collision_factor(32), rel=0.01)
 
 
 def test_a_network_between_nodes_changes_nothing_inside_one() -> None:
-    inside = Group(8, 8, 1)
+    inside = RankGroup(8, 8, 1)
     broken = CollectivePrices(NDV5.platform, NetworkState(lost_rails=4, transport="sockets"))
     assert broken.seconds("allreduce", 1 << 30, inside) == NDV5.seconds(
         "allreduce", 1 << 30, inside
@@ -120,7 +120,7 @@ def test_nodes_of_one_unit_send_over_no_spine() -> None:
 def test_a_domain_over_nodes_joins_what_lies_in_it() -> None:
     """GB300 NVL72: 18 nodes of four GPUs."""
     prices = CollectivePrices(platform("azure-ndv6"), NetworkState())
-    near, far = Group(64, 4), Group(2, 1, 4, distance=16)
+    near, far = RankGroup(64, 4), RankGroup(2, 1, 4, distance=16)
     assert (prices.link(near), prices.link(far)) == ("NVLink", "rails")
     # An adapter of 100 GB/s at most.
     assert prices.seconds("sendrecv", 1 << 30, far) > (1 << 30) / 100e9

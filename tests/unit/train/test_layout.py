@@ -4,26 +4,26 @@ import pytest
 
 from weft.catalog.load import trained_model
 from weft.core.errors import InputError
-from weft.train.layout import Layout, check_layout
+from weft.train.layout import ModelLayout, check_layout
 from weft.train.published import grok_rows, resized, shape_of
 
 
 @pytest.mark.parametrize(
     ("layout", "message"),
     [
-        (Layout(512, tp=5), r"TP 5: 48 heads.*\n.*\n.*--tp 4"),
-        (Layout(512, tp=4, pp=65), r"PP 65: grok-1 has 64 layers.*\n.*\n.*--pp 64"),
-        (Layout(500, tp=4, pp=8), r"500 GPUs do not split.*\n.*multiple of 32\n.*--gpus 512"),
-        (Layout(512, tp=4, pp=8, ep=7), r"EP 7.*\n.*\n.*--ep 8"),
-        (Layout(64, tp=4, pp=4, ep=8), r"EP 8: 8 experts and DP 4.*\n.*\n.*--ep 4"),
-        (Layout(512, tp=4, cp=3), r"CP 3: 8192 tokens.*\n.*\n.*--cp 2"),
-        (Layout(512, tp=4, vp=8), r"VP 8 without a pipeline\n.*\n.*--vp 1"),
-        (Layout(512, tp=4, pp=8, vp=3, ga=8), r"VP 3: 64 layers.*\n.*\n.*--vp 2"),
-        (Layout(512, tp=4, pp=8, vp=8, ga=12), r"GA 12 with virtual stages\n.*\n.*--ga 8"),
-        (Layout(512, tp=0), "tp = 0"),
+        (ModelLayout(512, tp=5), r"TP 5: 48 heads.*\n.*\n.*--tp 4"),
+        (ModelLayout(512, tp=4, pp=65), r"PP 65: grok-1 has 64 layers.*\n.*\n.*--pp 64"),
+        (ModelLayout(500, tp=4, pp=8), r"500 GPUs do not split.*\n.*multiple of 32\n.*--gpus 512"),
+        (ModelLayout(512, tp=4, pp=8, ep=7), r"EP 7.*\n.*\n.*--ep 8"),
+        (ModelLayout(64, tp=4, pp=4, ep=8), r"EP 8: 8 experts and DP 4.*\n.*\n.*--ep 4"),
+        (ModelLayout(512, tp=4, cp=3), r"CP 3: 8192 tokens.*\n.*\n.*--cp 2"),
+        (ModelLayout(512, tp=4, vp=8), r"VP 8 without a pipeline\n.*\n.*--vp 1"),
+        (ModelLayout(512, tp=4, pp=8, vp=3, ga=8), r"VP 3: 64 layers.*\n.*\n.*--vp 2"),
+        (ModelLayout(512, tp=4, pp=8, vp=8, ga=12), r"GA 12 with virtual stages\n.*\n.*--ga 8"),
+        (ModelLayout(512, tp=0), "tp = 0"),
     ],
 )
-def test_an_impossible_layout_names_the_nearest_possible(layout: Layout, message: str) -> None:
+def test_an_impossible_layout_names_the_nearest_possible(layout: ModelLayout, message: str) -> None:
     model = trained_model("grok-1")
     with pytest.raises(InputError, match=message):
         check_layout(model, shape_of(model), layout)
@@ -32,7 +32,7 @@ def test_an_impossible_layout_names_the_nearest_possible(layout: Layout, message
 def test_a_model_without_experts_has_no_expert_parallelism() -> None:
     model = trained_model("llama-3-8b")
     with pytest.raises(InputError, match="EP 2: llama-3-8b has no experts"):
-        check_layout(model, shape_of(model), Layout(8, ep=2))
+        check_layout(model, shape_of(model), ModelLayout(8, ep=2))
 
 
 def test_every_layout_of_the_source_is_possible_and_its_batch_is_the_printed_one() -> None:

@@ -6,13 +6,13 @@ import pytest
 
 from weft.catalog.libraries.training_gpus import PRECISIONS, training_gpus
 from weft.catalog.load import trained_model
-from weft.train.layout import Layout, StepMethod
+from weft.train.layout import ModelLayout, StepMethod
 from weft.train.memory import layer_activations, memory_sum
 from weft.train.parameters import dense_layer
 from weft.train.published import shape_of
 
 H100 = training_gpus()["H100-SXM5"]
-RECIPE = Layout(512, tp=4, pp=8, cp=2, ep=8, vp=8, ga=128)
+RECIPE = ModelLayout(512, tp=4, pp=8, cp=2, ep=8, vp=8, ga=128)
 """Of 64 layers, in table 3 of Affaticati et al."""
 
 
@@ -21,13 +21,15 @@ def test_activations_of_a_layer_are_those_of_korthikanti_2022() -> None:
     with sequence parallelism keeps a T-th."""
     shape, s = shape_of(trained_model("gpt-3-175b")), 2048
     layer, unfused = dense_layer(shape), StepMethod(flash=False)
-    whole = layer_activations(shape, layer, Layout(8), unfused, s)
+    whole = layer_activations(shape, layer, ModelLayout(8), unfused, s)
     assert whole == pytest.approx(32 * shape.hidden + 5 * shape.heads * s)
-    split = layer_activations(shape, layer, Layout(8, tp=8), unfused, s)
+    split = layer_activations(shape, layer, ModelLayout(8, tp=8), unfused, s)
     assert split == pytest.approx(whole / 8)
-    again = layer_activations(shape, layer, Layout(8), replace(unfused, recompute="attention"), s)
+    again = layer_activations(
+        shape, layer, ModelLayout(8), replace(unfused, recompute="attention"), s
+    )
     assert again == pytest.approx(32 * shape.hidden)
-    full = layer_activations(shape, layer, Layout(8), replace(unfused, recompute="full"), s)
+    full = layer_activations(shape, layer, ModelLayout(8), replace(unfused, recompute="full"), s)
     assert full == 2 * shape.hidden
 
 
@@ -36,9 +38,9 @@ def test_adam_takes_sixteen_bytes_a_parameter_and_zero_divides_twelve() -> None:
     model = trained_model("llama-3-8b")
     shape = shape_of(model)
     n = model.parameters
-    alone = memory_sum(shape, Layout(1), StepMethod(), H100, 8192).parts
+    alone = memory_sum(shape, ModelLayout(1), StepMethod(), H100, 8192).parts
     assert alone["weights"] + alone["gradients"] + alone["optimizer"] == pytest.approx(16 * n, 1e-3)
-    many = memory_sum(shape, Layout(64), StepMethod(), H100, 8192).parts
+    many = memory_sum(shape, ModelLayout(64), StepMethod(), H100, 8192).parts
     assert many["optimizer"] == pytest.approx(12 * n / 64, rel=1e-3)
     assert many["weights"] == alone["weights"]
 

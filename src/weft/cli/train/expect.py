@@ -66,7 +66,7 @@ def _layout(given: dict[str, Any]) -> Any:
     """The layout of the options, of which --dp and --global-batch must agree with the others.
     Raises InputError."""
     from weft.core.errors import InputError
-    from weft.train.layout import Layout
+    from weft.train.layout import ModelLayout
 
     ways = {name: given[name] for name in ("tp", "pp", "cp", "ep", "vp", "micro_batch")}
     per_replica = ways["tp"] * ways["pp"] * ways["cp"]
@@ -78,7 +78,7 @@ def _layout(given: dict[str, Any]) -> Any:
             expected="--gpus or --dp alone",
             hint=f"the nearest possible value is --dp {max(1, n_gpus // per_replica)}",
         )
-    layout = Layout(n_gpus, **ways, ga=given["ga"] or 1)
+    layout = ModelLayout(n_gpus, **ways, ga=given["ga"] or 1)
     batch = given["global_batch"]
     if batch is None:
         return layout
@@ -93,7 +93,7 @@ def _layout(given: dict[str, Any]) -> Any:
             expected=f"a multiple of {at_once}",
             hint=f"the nearest possible value is --global-batch {near}",
         )
-    return Layout(n_gpus, **ways, ga=batch // at_once)
+    return ModelLayout(n_gpus, **ways, ga=batch // at_once)
 
 
 def _image_step(asked: AskedStep, given: dict[str, Any], format_: str) -> None:
