@@ -27,7 +27,7 @@ RESERVED_BYTES = 4e9
 
 USABLE_SHARE = 0.9
 """Of a GPU's memory, that a sum may fill: published peaks of torchtitan lie above the sums, half of
-them by 14 % or more (docs/reference/train_expect.md)."""
+them by 18 % or more (docs/reference/train_expect.md)."""
 
 Part = Literal["weights", "gradients", "optimizer", "activations", "logits", "reserved"]
 

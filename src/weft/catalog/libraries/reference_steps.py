@@ -28,6 +28,7 @@ class PublishedMethod(Document):
 
 class PublishedStep(Document):
     """A row: the layout, `batch` sequences a step, and `value` of one GPU in the table's unit.
+    `memory_gib`: the peak of a GPU.
     `layers`, `hidden` and `heads` of a GPT; precision, overlap and sequence where a row has its
     own."""
 
@@ -40,6 +41,7 @@ class PublishedStep(Document):
     micro_batch: Ways
     batch: Ways
     value: Annotated[float, Field(gt=0)]
+    memory_gib: Annotated[float, Field(gt=0)] | None = None
     layers: Ways | None = None
     hidden: Ways | None = None
     heads: Ways | None = None
