@@ -26,6 +26,19 @@ def has_pairs(run: StudyRun) -> bool:
     return any(sample.pair is not None for sample in run.samples)
 
 
+def read_check(run_dir: Path) -> StudyRun:
+    """A run that measured pairs. Raises InputError for any other directory."""
+    run = read_run(run_dir)
+    if not has_pairs(run):
+        raise InputError(
+            "this run is no check: it measured no pair",
+            where=str(run_dir),
+            expected="a directory in which `weft check` measured the survey",
+            hint="an interrupted check goes on with --dir RUN --resume",
+        )
+    return run
+
+
 def judge_run(
     run: StudyRun,
     wiring: Fabric | None = None,

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -59,7 +59,7 @@ class _Read:
 
 
 def judge_files(
-    names: Iterable[str], given: dict[str, Any], stream: BinaryIO | None = None
+    names: Iterable[str], given: Mapping[str, Any], stream: BinaryIO | None = None
 ) -> list[JudgedFile]:
     """Every named file and every file below a named folder, judged, worst first; "-" is a stream.
 

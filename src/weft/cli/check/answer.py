@@ -157,11 +157,11 @@ class CheckAnswer:
 
 def print_answer(answer: CheckAnswer, format_: str, *, matrix: bool) -> None:
     """Print the answer in this format."""
-    from weft.cli.check.junit import junit_text
+    from weft.check.wording.junit import junit_text
     from weft.cli.check.text import verdict_text
 
     if format_ == "junit":
-        click.echo(mask_forms(junit_text(answer)), nl=False)
+        click.echo(mask_forms(junit_text(answer.verdict, answer.seconds)), nl=False)
         return
     rows = rows_of(answer.verdict.survey) if format_ in ("json", "csv") else []
     emit(

@@ -12,7 +12,7 @@ from weft.check.external_evidence.event_marks import (
     CheckSpan,
 )
 from weft.check.external_evidence.fabric_marks import Marks
-from weft.check.pipeline import has_pairs, judge_earlier, judge_run, wiring_of
+from weft.check.pipeline import judge_earlier, judge_run, read_check, wiring_of
 from weft.check.readings.readings import host_of
 from weft.check.verdict.earlier_check import compare
 from weft.check.verdict.planted_faults import planted_in
@@ -27,7 +27,7 @@ from weft.core.shell_line import shell_line
 from weft.core.words import counted
 from weft.study.run.backend_record import backend_of
 from weft.study.run.metadata import AGAIN
-from weft.study.run.store import StudyRun, read_run
+from weft.study.run.store import StudyRun
 from weft.topology.fabric import Fabric
 from weft.topology.rail_view import on_rails
 
@@ -47,7 +47,7 @@ def judge_again(
     context = click.get_current_context()
     _refuse_measuring(context)
     refuse_read_once(files.fabric, "--fabric")
-    run = _finished(run_dir)
+    run = read_check(run_dir)
     before = None if shown.against is None else judge_earlier(shown.against)
     more, wiring = _evidence(run, files)
     machine = None if platform is None else platform_choice.named(platform)
@@ -80,19 +80,6 @@ def _refuse_measuring(context: click.Context) -> None:
                 expected=", ".join(JUDGING[1:]),
                 hint=f"leave {FROM} out to measure again",
             )
-
-
-def _finished(run_dir: Path) -> StudyRun:
-    """The run; it has measured pairs. Raises InputError."""
-    run = read_run(run_dir)
-    if not has_pairs(run):
-        raise InputError(
-            "this run is no check: it measured no pair",
-            where=str(run_dir),
-            expected=f"{FROM} a directory in which `weft check` measured the survey",
-            hint="an interrupted check goes on with --dir RUN --resume",
-        )
-    return run
 
 
 def _evidence(run: StudyRun, files: EvidenceFiles) -> tuple[Marks, Fabric | None]:

@@ -67,29 +67,15 @@ def command(
 
     One size gives the value with its parts; several give a table.
     """
-    from weft.cli.expect.questions import asked, usual
+    from weft.api.expectation import PlatformQuestion, predictions
     from weft.cli.expect.text import answer_text, figures_of, overview_text, record_of, row_of
     from weft.doctor.machine.detection.document import platform_named
-    from weft.expect.names import OWN, parse_benchmark
-    from weft.expect.prediction import predict
 
     where, benchmark = _platform_and_benchmark(words)
     document = platform_named(where)
     given |= {"size": size, "libnccl": libnccl}
-    if benchmark is None:
-        questions = usual(document, given)
-    else:
-        name, library = parse_benchmark(benchmark)
-        is_own = benchmark.lower().replace("-", "_") in OWN
-        questions = asked(document, name, library, given, own_name=is_own)
-    asked_of = ""
-    if libnccl is not None:
-        from weft.cli.expect.library_choice import by_library
-
-        questions, asked_of = by_library(questions, where, libnccl, topology)
-    elif topology is not None:
-        raise click.UsageError("--topo goes with --libnccl")
-    found = [(one, predict(document, one)) for one in questions]
+    question = PlatformQuestion(where, document, benchmark, topology)
+    found, asked_of = predictions(question, given)
     figures = figures_of(document, found) if explain else []
     following = _next(where, benchmark, explain=explain)
     text = overview_text if benchmark is None else answer_text

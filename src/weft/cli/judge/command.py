@@ -1,7 +1,6 @@
 """`weft judge`: is this result normal, and what limits it?"""
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from weft.core.errors import ExitCode, InputError
 from weft.core.finding import Severity, worst_first
 
 if TYPE_CHECKING:
+    from weft.api.judging import JudgeConditions
     from weft.judge.files import JudgedFile
     from weft.judge.model import FileJudgement
 
@@ -60,12 +60,11 @@ def command(
     **given: Any,
 ) -> int:
     """Judge the files and print what was found."""
+    from weft.api.judging import JudgeConditions
     from weft.cli.judge.many import files_text
-    from weft.cli.judge.own_fleet import fleet_files
     from weft.cli.judge.text import judgement_text
 
-    given["against"] = fleet_files(given["against"])
-    judged = _judged(files, _with_hardware(given))
+    judged = _judged(files, JudgeConditions(**given))
     judgements = [one.judgement for one in judged if one.judgement is not None]
     if len(judged) == 1 and not judgements and judged[0].error is not None:
         raise judged[0].error
@@ -88,28 +87,8 @@ def command(
     return exit_code_of(worst)
 
 
-def _with_hardware(given: dict[str, Any]) -> dict[str, Any]:
-    """The options, those of the hardware as one value. Raises InputError for a wrong one."""
-    from weft.catalog import load
-    from weft.catalog.machine.generic import Hardware, generic_platform
-
-    words = {name: given.pop(name) for name in ("link", "pcie", "gpu", "rails", "mtu")}
-    hardware = Hardware(**words)
-    if given["platform"] and hardware.is_given:
-        raise InputError(
-            f"--platform and {hardware.options} both name the machine", expected="one of the two"
-        )
-    if hardware.is_given:
-        generic_platform(hardware, load.platform)
-    if given["platform"] == "here":
-        from weft.doctor.machine.detection.document import platform_named
-
-        given = {**given, "platform": platform_named(given["platform"])}
-    return {**given, "hardware": hardware}
-
-
-def _judged(names: tuple[str, ...], given: Mapping[str, Any]) -> "list[JudgedFile]":
-    from weft.judge.files import judge_files
+def _judged(names: tuple[str, ...], conditions: "JudgeConditions") -> "list[JudgedFile]":
+    from weft.api.judging import judged_files
 
     if "" in names:
         # A variable of a shell that is not set; a path without a name would be this folder.
@@ -117,10 +96,10 @@ def _judged(names: tuple[str, ...], given: Mapping[str, Any]) -> "list[JudgedFil
             "the name of a file is empty", expected="files and folders; '.' is this one"
         )
     if "-" not in names:
-        return judge_files(names, dict(given))
+        return judged_files(names, conditions)
     if sys.stdin is None:  # what Python makes of a closed one
         raise InputError("closed", where="standard input", expected="the output of a benchmark")
-    return judge_files(names, dict(given), sys.stdin.buffer)
+    return judged_files(names, conditions, sys.stdin.buffer)
 
 
 def _record(judged: "list[JudgedFile]") -> dict[str, Any]:

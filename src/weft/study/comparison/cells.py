@@ -147,7 +147,7 @@ def cells_of(run: StudyRun, headline: HeadlineOf) -> Cells:
         trial = launch.trial
         if trial.id not in settings:
             settings[trial.id] = settings_of(study, {**trial.arm, **trial.condition})
-        reason = _unusable_because(sample, settings[trial.id])
+        reason = unusable_because(sample, settings[trial.id])
         if reason:
             excluded[reason] = excluded.get(reason, 0) + 1
             continue
@@ -228,7 +228,8 @@ def metric_of(samples: Sequence[Sample], headline: str) -> str:
     )
 
 
-def _unusable_because(sample: Sample, settings: Sequence[SettingInForce]) -> str | None:
+def unusable_because(sample: Sample, settings: Sequence[SettingInForce]) -> str | None:
+    """The reason why a sample counts in no comparison, or None if it counts."""
     if sample.state not in (State.OK, State.NOT_ON_FABRIC):
         return sample.state.value
     if "invalid_data" in sample.flags:

@@ -42,7 +42,7 @@ def find_runs(
     a directory of runs, those that cannot be read are left out, as are copies, runs without a time
     and runs without a figure. `as_given` keeps the order of the places instead of the time.
     """
-    directories, named = _directories(places)
+    directories, named = run_directories(places)
     read = _read_all(directories, named)
     runs = [one for one in read if isinstance(one, HistoryRun)]
     left_out = [one for one in read if isinstance(one, LeftOutRun)]
@@ -58,8 +58,9 @@ def find_runs(
     return FoundRuns(tuple(kept), tuple(left_out))
 
 
-def _directories(places: Sequence[Path]) -> tuple[list[Path], set[Path]]:
-    """All run directories, by their real path once, and those of them that were named."""
+def run_directories(places: Sequence[Path]) -> tuple[list[Path], set[Path]]:
+    """All run directories, by their real path once, and those of them that were named. Raises
+    InputError for a place without any run."""
     found: dict[str, Path] = {}
     named: set[Path] = set()
     for place in places:

@@ -1,29 +1,25 @@
 """The verdict of a check as JUnit XML: a test case a node, and one for each other thing accused."""
 
 import re
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from weft.check.facts import PairFacts
 from weft.check.readings.components import Part
 from weft.check.verdict.drain_list import accused_node
 from weft.check.verdict.lost_hosts import lost_node, named_node
+from weft.check.verdict.verdict import Verdict
 from weft.check.wording.headline import components_of, headline_of, things_of
 from weft.core.finding import Finding, Severity
 from weft.core.natural import natural_key
-
-if TYPE_CHECKING:
-    from weft.cli.check.answer import CheckAnswer
 
 SUITE = "weft check"
 # SOURCE: Extensible Markup Language (XML) 1.0, 2.2: characters that no document may hold.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def junit_text(answer: "CheckAnswer") -> str:
+def junit_text(verdict: Verdict, seconds: float) -> str:
     """The document. A failure holds the sentence and its evidence; a run that proves nothing is an
     error, and its nodes are skipped."""
-    verdict = answer.verdict
     bad = [one for one in verdict.findings if one.severity is Severity.BAD]
     if verdict.refused:
         bad = [one for one in bad if lost_node(one) is not None]
@@ -52,7 +48,7 @@ def junit_text(answer: "CheckAnswer") -> str:
     notes = [f"{one.severity.value}: {one.sentence}" for one in mere]
     notes += [*(f"caveat: {caveat}" for caveat in verdict.caveats), verdict.coverage.text]
     ElementTree.SubElement(suite, "system-out").text = _clean("\n".join(notes))
-    _count(suite, answer.seconds)
+    _count(suite, seconds)
     # SOURCE: junit-10.xsd of Jenkins' xUnit plugin: `skipped` belongs to a testsuite only.
     totals = {key: value for key, value in suite.attrib.items() if key != "skipped"}
     root = ElementTree.Element("testsuites", totals)

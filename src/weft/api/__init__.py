@@ -1,0 +1,1 @@
+"""The functions behind `import weft`, which the command line calls too."""

@@ -1,0 +1,229 @@
+"""Runs as one tidy table: a row a sample, a column a variable, for data frames and exports."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.bench.model import Launch, Sample, State
+from weft.core.errors import InputError
+from weft.core.nodeset import fold
+from weft.core.words import counted
+from weft.study.comparison.cells import arm_name, n_repeats_of, study_of, unusable_because
+from weft.study.comparison.treatment import settings_of
+from weft.study.history.run_folders import run_directories
+from weft.study.run.backend_record import backend_of
+from weft.study.run.store import StudyRun, read_run
+
+TEXTS = ("run", "backend", "benchmark", "arm", "condition", "trial", "nodes")
+TEXTS_AT_END = ("pair_a", "pair_b", "state", "left_out", "flags", "note")
+COUNTS = ("size_bytes", "n_nodes", "tasks_per_node", "node_set", "block", "repeat", "launch_order")
+REALS = ("launch_s", "started_unix_s")
+IS_DRIFT_REPEAT = "is_drift_repeat"
+FACTOR = "factor_"
+"""The start of the name of a column that holds the setting of one factor."""
+
+METRIC, VALUE = "metric", "value"
+
+Column = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SampleTable:
+    """Columns of one length by name: texts as objects, counts as int64, figures as float64 with NaN
+    for a figure that a row lacks. `metrics` names the columns with figures, units last; `remarks`
+    say what the runs lack."""
+
+    columns: Mapping[str, Column]
+    metrics: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the table."""
+        return len(self.columns["run"])
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The rows as plain Python values; None for a missing figure."""
+        lists = [_plain(column) for column in self.columns.values()]
+        for values in zip(*lists, strict=True):
+            yield dict(zip(self.columns, values, strict=True))
+
+    def one_value_a_row(self) -> "SampleTable":
+        """The same with one row a figure: its name in `metric`, the figure in `value`. A launch
+        without a figure keeps a row, with an empty `metric`."""
+        figures = np.stack([self.columns[name] for name in self.metrics] or [np.empty(self.n_rows)])
+        at, of = np.nonzero(~np.isnan(figures))
+        without = np.flatnonzero(np.isnan(figures).all(axis=0))
+        row = np.concatenate([of, without])
+        names = np.array([*self.metrics, ""], dtype=object)
+        metric = np.concatenate([names[at], np.full(len(without), "", dtype=object)])
+        value = np.concatenate([figures[at, of], np.full(len(without), np.nan)])
+        order = np.argsort(row, kind="stable")
+        kept = {k: v[row[order]] for k, v in self.columns.items() if k not in self.metrics}
+        long = {**kept, METRIC: metric[order], VALUE: value[order]}
+        return SampleTable(long, (VALUE,), self.remarks)
+
+
+def read_sample_table(places: Sequence[Path]) -> SampleTable:
+    """The table of these run directories, and of those in folders of them. Raises InputError for a
+    named run that cannot be read, and where no launch of any run is over. Of a folder, a run that
+    cannot be read is left out with a remark."""
+    directories, named = run_directories(places)
+    runs: list[StudyRun] = []
+    remarks: list[str] = []
+    for directory in directories:
+        try:
+            runs.append(read_run(directory, with_fabric=False))
+        except InputError as error:
+            if directory in named:
+                raise
+            remarks.append(f"{error.where or directory}: left out: {error.what}")
+    return sample_table(runs, remarks)
+
+
+def sample_table(runs: Sequence[StudyRun], remarks: Sequence[str] = ()) -> SampleTable:
+    """The table of runs, in their order and each in the order of its plan. A launch that failed or
+    hung has a row a planned size, without figures. Raises InputError where no launch is over."""
+    rows = [row for run in runs for row in _rows_of(run)]
+    said = [*remarks, *(remark for run in runs for remark in _remarks_of(run))]
+    if not rows:
+        raise InputError(
+            "; ".join(said) or "no run",
+            expected="a run with a launch that is over",
+            hint="an interrupted run goes on with --dir RUN --resume",
+        )
+    factors = _names(row["settings"] for row in rows)
+    metrics = _names(row["metrics"] for row in rows)
+    columns: dict[str, Column] = {}
+    for name in TEXTS:
+        columns[name] = _texts([row[name] for row in rows])
+    for name in factors:
+        columns[FACTOR + name] = _texts([row["settings"].get(name, "") for row in rows])
+    for name in COUNTS:
+        columns[name] = np.array([row[name] for row in rows], dtype=np.int64)
+    columns[IS_DRIFT_REPEAT] = np.array([row[IS_DRIFT_REPEAT] for row in rows], dtype=np.bool_)
+    for name in TEXTS_AT_END:
+        columns[name] = _texts([row[name] for row in rows])
+    for name in REALS:
+        columns[name] = np.array([row[name] for row in rows], dtype=np.float64)
+    for name in metrics:
+        figures = [row["metrics"].get(name, np.nan) for row in rows]
+        columns[name] = np.array(figures, dtype=np.float64)
+    return SampleTable(columns, metrics, tuple(said))
+
+
+def _rows_of(run: StudyRun) -> Iterator[dict[str, Any]]:
+    launches = {launch.key: launch for launch in run.launches}
+    places: dict[tuple[str, int], dict[str, Any]] = {}
+    study, n_repeats = study_of(run), n_repeats_of(run)
+    shared = {"run": str(run.directory), "backend": backend_of(run).name}
+    failures = {(one.trial, one.repeat): one for one in run.failures}
+    settings = {
+        one.trial.id: settings_of(study, {**one.trial.arm, **one.trial.condition})
+        for one in run.launches
+    }
+
+    def place_of(launch: Launch) -> dict[str, Any]:
+        if launch.key not in places:
+            is_drift = launch.repeat >= n_repeats
+            seconds = run.seconds.get(launch.key, np.nan)
+            marks = {IS_DRIFT_REPEAT: is_drift, "launch_s": seconds}
+            places[launch.key] = {**shared, **_place(launch), **marks}
+        return places[launch.key]
+
+    for sample in run.samples:
+        launch = launches.get((sample.trial, sample.repeat))
+        if launch is None:
+            raise InputError(
+                f"samples of {sample.trial} repeat {sample.repeat}, which is not in the plan",
+                where=str(run.directory),
+                expected="plan.jsonl and samples/ of the same run",
+            )
+        reason = unusable_because(sample, settings[launch.trial.id]) or ""
+        yield {**place_of(launch), **_measured(sample), "left_out": reason}
+    for launch in run.launches:
+        failure = failures.get(launch.key)
+        for size in launch.trial.sizes_bytes if failure else ():
+            assert failure is not None
+            yield {**place_of(launch), **_failed(size, failure.state, failure.message)}
+
+
+def _place(launch: Launch) -> dict[str, Any]:
+    trial = launch.trial
+    return {
+        "benchmark": trial.benchmark,
+        "arm": arm_name(trial.arm),
+        "condition": arm_name(trial.condition) if trial.condition else "",
+        "settings": {**trial.arm, **trial.condition},
+        "trial": trial.id,
+        "nodes": fold(trial.nodes),
+        "n_nodes": len(trial.nodes),
+        "tasks_per_node": trial.tasks_per_node,
+        "node_set": trial.node_set,
+        "block": launch.block,
+        "repeat": launch.repeat,
+        "launch_order": launch.order,
+    }
+
+
+def _measured(sample: Sample) -> dict[str, Any]:
+    pair = sample.pair
+    return {
+        "size_bytes": sample.size_bytes,
+        "pair_a": pair.a if pair else "",
+        "pair_b": pair.b if pair else "",
+        "state": sample.state.value,
+        "flags": " ".join(sample.flags),
+        "note": sample.note or "",
+        "started_unix_s": sample.started_unix_s,
+        "metrics": sample.metrics,
+    }
+
+
+def _failed(size_bytes: int, state: State, message: str) -> dict[str, Any]:
+    return {
+        "size_bytes": size_bytes,
+        "pair_a": "",
+        "pair_b": "",
+        "state": state.value,
+        "left_out": state.value,
+        "flags": "",
+        "note": message,
+        "started_unix_s": np.nan,
+        "metrics": {},
+    }
+
+
+def _remarks_of(run: StudyRun) -> Iterator[str]:
+    """What a reader of the table has to know about a run."""
+    yield from (f"{run.directory}: {remark}" for remark in run.remarks)
+    if not run.launches:
+        yield f"{run.directory}: no plan yet, so no launch"
+    elif run.n_unfinished:
+        launches = counted(len(run.launches), "launch", "launches")
+        yield f"{run.directory}: {run.n_unfinished} of {launches} not finished, left out"
+    if run.failures:
+        launches = counted(len(run.failures), "launch", "launches")
+        yield f"{run.directory}: {launches} failed or hung; their rows have no figures"
+
+
+def _names(of_rows: Iterator[Mapping[str, Any]]) -> tuple[str, ...]:
+    """All keys, in order of first appearance."""
+    return tuple(dict.fromkeys(name for row in of_rows for name in row))
+
+
+def _texts(values: Sequence[str]) -> Column:
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return column
+
+
+def _plain(column: Column) -> list[Any]:
+    values = column.tolist()
+    if column.dtype.kind == "f":
+        return [None if value != value else value for value in values]  # noqa: PLR0124
+    return list(values)
