@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import io
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -83,3 +84,20 @@ def frame_of(table: SampleTable, kind: str | None = None) -> Any:
     if importlib.util.find_spec(package) is None:
         raise MissingError(f"{package} is not installed", expected=f"pip install {package}")
     return made(table)
+
+
+def parquet_bytes(table: SampleTable) -> bytes:
+    """The table as one Parquet file. Raises MissingError without pyarrow and polars."""
+    buffer = io.BytesIO()
+    kind = installed({name: PACKAGES[name] for name in ("arrow", "polars")})
+    if kind == "arrow":
+        importlib.import_module("pyarrow.parquet").write_table(_arrow(table), buffer)
+    elif kind == "polars":
+        _polars(table).write_parquet(buffer)
+    else:
+        raise MissingError(
+            "no writer of Parquet: pyarrow and polars are not installed",
+            expected=INSTALL,
+            hint="--to csv needs no package",
+        )
+    return buffer.getvalue()

@@ -22,6 +22,7 @@ VERBS: dict[str, str] = {
     "bisect": "Which variable of two environments makes a command slow, wrong or hang?",
     "history": "When did the figures of a fabric change, and which setting changed there?",
     "report": "Write one self-contained HTML page about a run.",
+    "export": "Figures of runs for other programs: tables, Prometheus, ReFrame, CI servers.",
     "judge": "Is this result normal, and what limits it? Files of the tools in the field.",
     "import": "Store result files of other tools as a run: report and compare work on it.",
     "record": "Record the MPI calls of a program, in a trace that a twin can repeat.",

@@ -21,7 +21,7 @@ from weft.study.run.store import StudyRun, read_run
 TEXTS = ("run", "backend", "benchmark", "arm", "condition", "trial", "nodes")
 TEXTS_AT_END = ("pair_a", "pair_b", "state", "left_out", "flags", "note")
 COUNTS = ("size_bytes", "n_nodes", "tasks_per_node", "node_set", "block", "repeat", "launch_order")
-REALS = ("launch_s", "started_unix_s")
+REALS = ("run_started_unix_s", "started_unix_s", "launch_s")
 IS_DRIFT_REPEAT = "is_drift_repeat"
 FACTOR = "factor_"
 """The start of the name of a column that holds the setting of one factor."""
@@ -69,27 +69,34 @@ class SampleTable:
 
 
 def read_sample_table(places: Sequence[Path]) -> SampleTable:
-    """The table of these run directories, and of those in folders of them. Raises InputError for a
-    named run that cannot be read, and where no launch of any run is over. Of a folder, a run that
-    cannot be read is left out with a remark."""
+    """The table of these run directories, and of those in folders of them. Raises InputError as
+    `read_runs`, and where no launch of any run is over."""
+    return sample_table(*read_runs(places))
+
+
+def read_runs(
+    places: Sequence[Path], *, with_fabric: bool = False
+) -> tuple[list[StudyRun], list[str]]:
+    """The runs of run directories and of folders of them, and a remark for each that a folder holds
+    and that cannot be read. Raises InputError for a named run that cannot be read."""
     directories, named = run_directories(places)
     runs: list[StudyRun] = []
     remarks: list[str] = []
     for directory in directories:
         try:
-            runs.append(read_run(directory, with_fabric=False))
+            runs.append(read_run(directory, with_fabric=with_fabric))
         except InputError as error:
             if directory in named:
                 raise
             remarks.append(f"{error.where or directory}: left out: {error.what}")
-    return sample_table(runs, remarks)
+    return runs, remarks
 
 
 def sample_table(runs: Sequence[StudyRun], remarks: Sequence[str] = ()) -> SampleTable:
     """The table of runs, in their order and each in the order of its plan. A launch that failed or
     hung has a row a planned size, without figures. Raises InputError where no launch is over."""
     rows = [row for run in runs for row in _rows_of(run)]
-    said = [*remarks, *(remark for run in runs for remark in _remarks_of(run))]
+    said = [*remarks, *(remark for run in runs for remark in remarks_of(run))]
     if not rows:
         raise InputError(
             "; ".join(said) or "no run",
@@ -120,7 +127,11 @@ def _rows_of(run: StudyRun) -> Iterator[dict[str, Any]]:
     launches = {launch.key: launch for launch in run.launches}
     places: dict[tuple[str, int], dict[str, Any]] = {}
     study, n_repeats = study_of(run), n_repeats_of(run)
-    shared = {"run": str(run.directory), "backend": backend_of(run).name}
+    shared = {
+        "run": str(run.directory),
+        "backend": backend_of(run).name,
+        "run_started_unix_s": run.meta.get("started_unix_s", np.nan),
+    }
     failures = {(one.trial, one.repeat): one for one in run.failures}
     settings = {
         one.trial.id: settings_of(study, {**one.trial.arm, **one.trial.condition})
@@ -198,7 +209,7 @@ def _failed(size_bytes: int, state: State, message: str) -> dict[str, Any]:
     }
 
 
-def _remarks_of(run: StudyRun) -> Iterator[str]:
+def remarks_of(run: StudyRun) -> Iterator[str]:
     """What a reader of the table has to know about a run."""
     yield from (f"{run.directory}: {remark}" for remark in run.remarks)
     if not run.launches:

@@ -1,6 +1,7 @@
 """The verdict of a check as JUnit XML: a test case a node, and one for each other thing accused."""
 
 import re
+from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from weft.check.facts import PairFacts
@@ -18,20 +19,37 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit_text(verdict: Verdict, seconds: float) -> str:
-    """The document. A failure holds the sentence and its evidence; a run that proves nothing is an
-    error, and its nodes are skipped."""
+    """The document of one check."""
+    return junit_document([check_suite(verdict, seconds)])
+
+
+def junit_document(suites: Sequence[ElementTree.Element]) -> str:
+    """The document of test suites, with their sums."""
+    root = ElementTree.Element("testsuites")
+    # SOURCE: junit-10.xsd of Jenkins' xUnit plugin: `skipped` belongs to a testsuite only.
+    for key in ("tests", "failures", "errors"):
+        root.set(key, str(sum(int(suite.get(key, "0")) for suite in suites)))
+    root.set("time", f"{sum(float(suite.get('time', '0')) for suite in suites):.3f}")
+    root.extend(suites)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def check_suite(verdict: Verdict, seconds: float, name: str = SUITE) -> ElementTree.Element:
+    """The suite of a check. A failure holds the sentence and its evidence; a run that proves
+    nothing is an error, and its nodes are skipped."""
     bad = [one for one in verdict.findings if one.severity is Severity.BAD]
     if verdict.refused:
         bad = [one for one in bad if lost_node(one) is not None]
     without = "the run proves nothing" if verdict.refused else None
     if any(one.severity is Severity.UNKNOWN for one in verdict.findings):
         without = "the run could not show a fault"
-    suite = ElementTree.Element("testsuite", name=SUITE)
+    suite = ElementTree.Element("testsuite", name=clean(name))
     kind = verdict.coverage.endpoints.removesuffix("s")
-    for name in sorted(verdict.endpoints, key=natural_key):
-        case = _case(suite, kind, name)
+    for node in sorted(verdict.endpoints, key=natural_key):
+        case = _case(suite, kind, node)
         for finding in bad:
-            if _endpoint(finding) == name:
+            if _endpoint(finding) == node:
                 _add(case, "failure", finding)
         if without is not None and case.find("failure") is None:
             ElementTree.SubElement(case, "skipped", message=without)
@@ -42,19 +60,14 @@ def junit_text(verdict: Verdict, seconds: float) -> str:
             _add(_case(suite, "run", "sensitivity"), "error", finding)
     for finding in bad:
         if _endpoint(finding) not in verdict.endpoints:
-            _add(_case(suite, _kind(finding), _name(finding)), "failure", finding)
+            _add(_case(suite, accused_kind(finding), accused_name(finding)), "failure", finding)
     # Caveats of the verdict and mere warnings fail no test.
     mere = (one for one in verdict.findings if one.severity in (Severity.WARNING, Severity.NOTE))
     notes = [f"{one.severity.value}: {one.sentence}" for one in mere]
     notes += [*(f"caveat: {caveat}" for caveat in verdict.caveats), verdict.coverage.text]
-    ElementTree.SubElement(suite, "system-out").text = _clean("\n".join(notes))
-    _count(suite, seconds)
-    # SOURCE: junit-10.xsd of Jenkins' xUnit plugin: `skipped` belongs to a testsuite only.
-    totals = {key: value for key, value in suite.attrib.items() if key != "skipped"}
-    root = ElementTree.Element("testsuites", totals)
-    root.append(suite)
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+    ElementTree.SubElement(suite, "system-out").text = clean("\n".join(notes))
+    count(suite, seconds)
+    return suite
 
 
 def _endpoint(finding: Finding) -> str | None:
@@ -64,24 +77,26 @@ def _endpoint(finding: Finding) -> str | None:
 
 
 def _case(suite: ElementTree.Element, kind: str, name: str) -> ElementTree.Element:
-    attributes = {"classname": f"{SUITE}.{kind}", "name": _clean(name), "time": "0"}
+    attributes = {"classname": f"{SUITE}.{kind}", "name": clean(name), "time": "0"}
     return ElementTree.SubElement(suite, "testcase", attributes)
 
 
 def _add(case: ElementTree.Element, tag: str, finding: Finding) -> None:
-    attributes = {"message": _clean(finding.sentence), "type": finding.kind.value}
+    attributes = {"message": clean(finding.sentence), "type": finding.kind.value}
     element = ElementTree.SubElement(case, tag, attributes)
-    element.text = _clean("\n".join((finding.sentence, *finding.evidence)))
+    element.text = clean("\n".join((finding.sentence, *finding.evidence)))
 
 
-def _kind(finding: Finding) -> str:
+def accused_kind(finding: Finding) -> str:
+    """The kind of component that a finding accuses: node, cable, switch..."""
     if named_node(finding) is not None:
         return "node"
     kinds = {kind for kind, _ in things_of(finding)}
     return kinds.pop() if len(kinds) == 1 else finding.kind.value
 
 
-def _name(finding: Finding) -> str:
+def accused_name(finding: Finding) -> str:
+    """Its name; the pairs where no component is accused."""
     named, headline = named_node(finding), headline_of(finding)
     if named is not None or headline is not None:
         return named or (headline.name if headline else "")
@@ -89,7 +104,8 @@ def _name(finding: Finding) -> str:
     return ", ".join(" - ".join(pair) for pair in pairs) or finding.kind.value
 
 
-def _count(suite: ElementTree.Element, seconds: float) -> None:
+def count(suite: ElementTree.Element, seconds: float) -> None:
+    """Write the numbers of a suite's test cases into it."""
     cases = suite.findall("testcase")
     suite.set("tests", str(len(cases)))
     for tag, attribute in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
@@ -97,6 +113,6 @@ def _count(suite: ElementTree.Element, seconds: float) -> None:
     suite.set("time", f"{seconds:.3f}")
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """Text that XML may hold: names come from machines and may hold anything."""
     return _NOT_XML.sub("\ufffd", text)
