@@ -55,3 +55,14 @@ def refuse_misshapen(meta: dict[str, Any], where: str, expected: str) -> None:
         raise InputError(
             f"key '{key[:200]}' is wrong ({first['msg']})", where=where, expected=expected
         ) from error
+
+
+def other_schema(found: Any, expected: str, where: str, version: object = None) -> InputError:
+    """The error of a file in a format that this weft does not read; `version` wrote it."""
+    writer = f"weft {version}" if version else "the weft that wrote it"
+    return InputError(
+        f"schema {found!r}",
+        where=where,
+        expected=f"schema {expected}",
+        hint=f"read the run with {writer}",
+    )

@@ -20,7 +20,7 @@ from weft.core.jsonl import MOST_BYTES, LineWriter, read_lines, uncollected
 from weft.launch.secret_text import mask_forms, mask_text
 from weft.study.run.launch_record import KnownTrials, launch_from_record, launch_to_record
 from weft.study.run.run_folder import EARLIER, FILES, FOLDERS, SAMPLES, RunFolder, disk_errors
-from weft.study.run.run_record import refuse_misshapen
+from weft.study.run.run_record import other_schema, refuse_misshapen
 from weft.study.submission.attempts import read_attempts
 
 RUN_SCHEMA = "weft.run/1"
@@ -258,9 +258,7 @@ def read_meta(run_dir: Path) -> dict[str, Any]:
     expected = f"the record of a run, schema {RUN_SCHEMA}"
     meta = read_toml_file(path, expected)
     if meta.get("schema") != RUN_SCHEMA:
-        raise InputError(
-            f"schema {meta.get('schema')!r}", where=str(path), expected=f"schema {RUN_SCHEMA}"
-        )
+        raise other_schema(meta.get("schema"), RUN_SCHEMA, str(path), meta.get("weft_version"))
     refuse_misshapen(meta, str(path), expected)
     return meta
 
@@ -351,6 +349,8 @@ def _take(
     read: _Read, pending: dict[Key, list[Sample]], record: dict[str, Any], where: str
 ) -> None:
     kind = record.get("record")
+    if kind == "open" and record.get("schema", SAMPLES_SCHEMA) != SAMPLES_SCHEMA:
+        raise other_schema(record["schema"], SAMPLES_SCHEMA, where)
     try:
         if kind == "sample":
             sample = Sample.from_record(record)
