@@ -41,6 +41,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "compare": ("RUN", "RUN"),
     "history": ("RUN",),
     "report": ("RUN", "-o", "NEW.html"),
+    "export": ("RUN", "--to", "csv"),
     "judge": (RESULT,),
     "import": (RESULT, "-o", "NEW"),
     "record": ("--dir", "NEW", "--", "true"),

@@ -13,6 +13,7 @@ from math import isfinite
 
 from weft.api.export.metric_units import metric_name
 from weft.check.pipeline import has_pairs, judge_run
+from weft.check.verdict.drain_list import accused_node
 from weft.check.wording.junit import accused_kind, accused_name
 from weft.core.finding import Severity
 from weft.study.comparison.table import table_of
@@ -100,7 +101,9 @@ def _add_verdict(families: _Families, run: StudyRun) -> None:
         families.add("check_findings", "Findings of a check by severity.", labels, n)
     for one in verdict.findings:
         if one.severity is Severity.BAD:
-            accused = {"kind": accused_kind(one), "name": accused_name(one)}
+            node = accused_node(one)
+            kind, component = ("node", node) if node else (accused_kind(one), accused_name(one))
+            accused = {"kind": kind, "name": component}
             families.add("check_bad", "A component that a check calls bad.", {**name, **accused}, 1)
 
 

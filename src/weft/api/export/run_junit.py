@@ -27,7 +27,8 @@ def _suite(run: StudyRun) -> ElementTree.Element:
     name = f"weft {run.directory}"
     suite = ElementTree.Element("testsuite", name=clean(name))
     reasons = _reasons(run)
-    for trial in {launch.trial.id: launch.trial for launch in run.launches}.values():
+    trials = {launch.trial.id: launch.trial for launch in run.launches}
+    for _, trial in sorted(trials.items()):
         _add_trial(suite, run, trial, reasons)
     whole = _case(suite, "run", "complete", 0.0)
     if run.n_unfinished:
