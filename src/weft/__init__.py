@@ -7,14 +7,7 @@ The functions of a notebook: `weft.load(RUN...)`, `weft.judge(FILE)`, `weft.expe
 import importlib
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from weft.api.checked_run import check_run
-    from weft.api.expectation import expect
-    from weft.api.judging import judge
-    from weft.api.load import IncompleteRunWarning, load
-    from weft.core.errors import InputError, MissingError, WeftError
+from typing import Any
 
 __version__ = "0.1.0"
 __all__ = [
@@ -28,6 +21,8 @@ __all__ = [
     "load",
 ]
 
+# Their types are in __init__.pyi: an import here, of a type alone too, would reach up from the
+# lowest room.
 _MODULES = {
     "IncompleteRunWarning": "weft.api.load",
     "InputError": "weft.core.errors",
