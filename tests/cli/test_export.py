@@ -45,7 +45,10 @@ def test_a_file_holds_what_would_be_printed(
     printed = capsys.readouterr().out
     assert weft(["export", str(run.directory), "--to", to, "-o", str(tmp_path / "x")]) == 0
     assert (tmp_path / "x").read_text() == printed
-    assert capsys.readouterr().out == ""
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith(f"{tmp_path / 'x'}: ")
+    assert said.err.endswith("1 run\n")
 
 
 @pytest.mark.parametrize("to", TEXTS)

@@ -38,7 +38,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ["bench", "latency", *TWIN, "--repeats", "2", "--dir", str(folder / "bench")],
         ["check", *TWIN, "--plant", "n003 slow=2", "--no-report", "--dir", str(folder / "check")],
     ):
-        assert call(words).code in (0, 1)
+        assert call(words, limit_s=200).code in (0, 1)
     return folder
 
 
@@ -69,7 +69,7 @@ def python(readers: Path, code: str, folder: Path, *argv: str) -> str:
 
 
 def exported(runs: Path, to: str, out: Path) -> Path:
-    made = call(["export", str(runs), "--to", to, "-o", str(out)])
+    made = call(["export", str(runs), "--to", to, "-o", str(out)], limit_s=200)
     assert made.code == 0, made.err
     return out
 

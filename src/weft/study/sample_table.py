@@ -1,14 +1,14 @@
 """Runs as one tidy table: a row a sample, a column a variable, for data frames and exports."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.bench.model import Launch, Sample, State
+from weft.bench.model import Launch, Sample
 from weft.core.errors import InputError
 from weft.core.nodeset import fold
 from weft.core.words import counted
@@ -18,10 +18,9 @@ from weft.study.history.run_folders import run_directories
 from weft.study.run.backend_record import backend_of
 from weft.study.run.store import StudyRun, read_run
 
-TEXTS = ("run", "backend", "benchmark", "arm", "condition", "trial", "nodes")
-TEXTS_AT_END = ("pair_a", "pair_b", "state", "left_out", "flags", "note")
-COUNTS = ("size_bytes", "n_nodes", "tasks_per_node", "node_set", "block", "repeat", "launch_order")
-REALS = ("run_started_unix_s", "started_unix_s", "launch_s")
+OF_LAUNCH_TEXTS = ("run", "backend", "benchmark", "arm", "condition", "trial", "nodes")
+OF_LAUNCH_COUNTS = ("n_nodes", "tasks_per_node", "node_set", "block", "repeat", "launch_order")
+OF_SAMPLE_TEXTS = ("pair_a", "pair_b", "state", "left_out", "flags", "note")
 IS_DRIFT_REPEAT = "is_drift_repeat"
 FACTOR = "factor_"
 """The start of the name of a column that holds the setting of one factor."""
@@ -103,69 +102,77 @@ def sample_table(runs: Sequence[StudyRun], remarks: Sequence[str] = ()) -> Sampl
             expected="a run with a launch that is over",
             hint="an interrupted run goes on with --dir RUN --resume",
         )
-    factors = _names(row["settings"] for row in rows)
-    metrics = _names(row["metrics"] for row in rows)
+    places = [row.place for row in rows]
     columns: dict[str, Column] = {}
-    for name in TEXTS:
-        columns[name] = _texts([row[name] for row in rows])
-    for name in factors:
-        columns[FACTOR + name] = _texts([row["settings"].get(name, "") for row in rows])
-    for name in COUNTS:
-        columns[name] = np.array([row[name] for row in rows], dtype=np.int64)
-    columns[IS_DRIFT_REPEAT] = np.array([row[IS_DRIFT_REPEAT] for row in rows], dtype=np.bool_)
-    for name in TEXTS_AT_END:
-        columns[name] = _texts([row[name] for row in rows])
-    for name in REALS:
-        columns[name] = np.array([row[name] for row in rows], dtype=np.float64)
+    for name in OF_LAUNCH_TEXTS:
+        columns[name] = _texts([place[name] for place in places])
+    for name in _names(place["settings"] for place in places):
+        columns[FACTOR + name] = _texts([place["settings"].get(name, "") for place in places])
+    columns["size_bytes"] = np.array([row.size_bytes for row in rows], dtype=np.int64)
+    for name in OF_LAUNCH_COUNTS:
+        columns[name] = np.array([place[name] for place in places], dtype=np.int64)
+    columns[IS_DRIFT_REPEAT] = np.array([place[IS_DRIFT_REPEAT] for place in places], np.bool_)
+    for name in OF_SAMPLE_TEXTS:
+        columns[name] = _texts([getattr(row, name) for row in rows])
+    for name in ("run_started_unix_s", "launch_s"):
+        columns[name] = np.array([place[name] for place in places], dtype=np.float64)
+    columns["started_unix_s"] = np.array([row.started_unix_s for row in rows], dtype=np.float64)
+    metrics = _names(row.metrics for row in rows)
     for name in metrics:
-        figures = [row["metrics"].get(name, np.nan) for row in rows]
+        figures = [row.metrics.get(name, np.nan) for row in rows]
         columns[name] = np.array(figures, dtype=np.float64)
     return SampleTable(columns, metrics, tuple(said))
 
 
-def _rows_of(run: StudyRun) -> Iterator[dict[str, Any]]:
-    launches = {launch.key: launch for launch in run.launches}
-    places: dict[tuple[str, int], dict[str, Any]] = {}
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A sample, or a size of a launch without one. Rows of a launch share its `place`: a check has
+    half a million of them."""
+
+    place: Mapping[str, Any]
+    size_bytes: int
+    state: str
+    left_out: str
+    pair_a: str = ""
+    pair_b: str = ""
+    flags: str = ""
+    note: str = ""
+    started_unix_s: float = np.nan
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+
+def _rows_of(run: StudyRun) -> Iterator[_Row]:
     study, n_repeats = study_of(run), n_repeats_of(run)
-    shared = {
-        "run": str(run.directory),
-        "backend": backend_of(run).name,
-        "run_started_unix_s": run.meta.get("started_unix_s", np.nan),
-    }
-    failures = {(one.trial, one.repeat): one for one in run.failures}
+    places = {launch.key: _place(run, launch, n_repeats) for launch in run.launches}
     settings = {
         one.trial.id: settings_of(study, {**one.trial.arm, **one.trial.condition})
         for one in run.launches
     }
-
-    def place_of(launch: Launch) -> dict[str, Any]:
-        if launch.key not in places:
-            is_drift = launch.repeat >= n_repeats
-            seconds = run.seconds.get(launch.key, np.nan)
-            marks = {IS_DRIFT_REPEAT: is_drift, "launch_s": seconds}
-            places[launch.key] = {**shared, **_place(launch), **marks}
-        return places[launch.key]
-
     for sample in run.samples:
-        launch = launches.get((sample.trial, sample.repeat))
-        if launch is None:
+        key = (sample.trial, sample.repeat)
+        if key not in places:
             raise InputError(
                 f"samples of {sample.trial} repeat {sample.repeat}, which is not in the plan",
                 where=str(run.directory),
                 expected="plan.jsonl and samples/ of the same run",
             )
-        reason = unusable_because(sample, settings[launch.trial.id]) or ""
-        yield {**place_of(launch), **_measured(sample), "left_out": reason}
+        reason = unusable_because(sample, settings[sample.trial]) or ""
+        yield _measured(places[key], sample, reason)
+    failures = {(one.trial, one.repeat): one for one in run.failures}
     for launch in run.launches:
         failure = failures.get(launch.key)
         for size in launch.trial.sizes_bytes if failure else ():
             assert failure is not None
-            yield {**place_of(launch), **_failed(size, failure.state, failure.message)}
+            state = failure.state.value
+            yield _Row(places[launch.key], size, state, state, note=failure.message)
 
 
-def _place(launch: Launch) -> dict[str, Any]:
+def _place(run: StudyRun, launch: Launch, n_repeats: int) -> dict[str, Any]:
     trial = launch.trial
     return {
+        "run": str(run.directory),
+        "backend": backend_of(run).name,
+        "run_started_unix_s": run.meta.get("started_unix_s", np.nan),
         "benchmark": trial.benchmark,
         "arm": arm_name(trial.arm),
         "condition": arm_name(trial.condition) if trial.condition else "",
@@ -178,35 +185,25 @@ def _place(launch: Launch) -> dict[str, Any]:
         "block": launch.block,
         "repeat": launch.repeat,
         "launch_order": launch.order,
+        IS_DRIFT_REPEAT: launch.repeat >= n_repeats,
+        "launch_s": run.seconds.get(launch.key, np.nan),
     }
 
 
-def _measured(sample: Sample) -> dict[str, Any]:
+def _measured(place: Mapping[str, Any], sample: Sample, reason: str) -> _Row:
     pair = sample.pair
-    return {
-        "size_bytes": sample.size_bytes,
-        "pair_a": pair.a if pair else "",
-        "pair_b": pair.b if pair else "",
-        "state": sample.state.value,
-        "flags": " ".join(sample.flags),
-        "note": sample.note or "",
-        "started_unix_s": sample.started_unix_s,
-        "metrics": sample.metrics,
-    }
-
-
-def _failed(size_bytes: int, state: State, message: str) -> dict[str, Any]:
-    return {
-        "size_bytes": size_bytes,
-        "pair_a": "",
-        "pair_b": "",
-        "state": state.value,
-        "left_out": state.value,
-        "flags": "",
-        "note": message,
-        "started_unix_s": np.nan,
-        "metrics": {},
-    }
+    return _Row(
+        place,
+        sample.size_bytes,
+        sample.state.value,
+        reason,
+        pair_a=pair.a if pair else "",
+        pair_b=pair.b if pair else "",
+        flags=" ".join(sample.flags),
+        note=sample.note or "",
+        started_unix_s=sample.started_unix_s,
+        metrics=sample.metrics,
+    )
 
 
 def remarks_of(run: StudyRun) -> Iterator[str]:

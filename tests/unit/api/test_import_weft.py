@@ -19,7 +19,7 @@ TWIN = ("--twin", "fat-tree", "--nodes", "6")
 
 
 def printed(*argv: str) -> dict:
-    made = call([*argv, "--format", "json"])
+    made = call([*argv, "--format", "json"], limit_s=100)
     assert made.code in (0, 1, 5), made.err
     return json.loads(made.out)
 
@@ -76,7 +76,8 @@ def test_expect_gives_what_the_verb_prints() -> None:
 def test_check_run_gives_what_the_check_found(tmp_path: Path) -> None:
     run = tmp_path / "run"
     planted = ("--plant", "n003 slow=2")
-    made = call(["check", *TWIN, *planted, "--dir", str(run), "--no-report", "--format", "json"])
+    words = ["check", *TWIN, *planted, "--dir", str(run), "--no-report", "--format", "json"]
+    made = call(words, limit_s=100)
     record = json.loads(made.out)
     verdict = weft.check_run(run)
     assert int(verdict.exit_code) == record["exit_code"] == 1
@@ -88,7 +89,8 @@ def test_check_run_gives_what_the_check_found(tmp_path: Path) -> None:
 
 
 def test_what_is_no_check_is_refused(tmp_path: Path) -> None:
-    call(["bench", "latency", *TWIN, "--repeats", "1", "--dir", str(tmp_path / "run")])
+    words = ["bench", "latency", *TWIN, "--repeats", "1", "--dir", str(tmp_path / "run")]
+    assert call(words, limit_s=100).code == 0
     with pytest.raises(weft.InputError, match="this run is no check: it measured no pair"):
         weft.check_run(tmp_path / "run")
 

@@ -10,6 +10,7 @@ from weft.cli.options import ANY_PATH, OUTPUT
 from weft.cli.output import csv_text, printable, talk, write_or_print
 from weft.core.errors import InputError
 from weft.core.files import write_whole
+from weft.core.words import counted
 from weft.launch.secret_text import mask_forms
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def command(*, places: tuple[Path, ...], format_: str, long: bool, output: Path 
         raise InputError(f"--long has no effect on {format_}", expected="--to csv or parquet")
     runs = _read(places)
     write_or_print(output, mask_forms(_text(runs, format_)), what="export")
+    _say_written(output, counted(len(runs), "run"))
 
 
 def _export_table(places: Sequence[Path], format_: str, output: Path | None, *, long: bool) -> None:
@@ -66,6 +68,13 @@ def _export_table(places: Sequence[Path], format_: str, output: Path | None, *, 
         write_or_print(output, mask_forms(printable(text)), what="export")
     elif output is not None:
         write_whole(output, parquet_bytes(table), what="export")
+    n_runs = counted(len(set(table.columns["run"])), "run")
+    _say_written(output, f"{counted(table.n_rows, 'row')} of {n_runs}")
+
+
+def _say_written(output: Path | None, content: str) -> None:
+    if output is not None:
+        talk(f"{output}: {content}")
 
 
 def _read(places: Sequence[Path]) -> "list[StudyRun]":

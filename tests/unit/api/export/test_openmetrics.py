@@ -85,7 +85,8 @@ def test_of_two_runs_every_family_is_in_one_piece(run_study: RunStudy) -> None:
 
 def test_the_bad_component_of_a_check_is_a_gauge(tmp_path: Path) -> None:
     words = ["check", "--twin", "fat-tree", "--nodes", "6", "--plant", "n003 slow=2"]
-    call([*words, "--dir", str(tmp_path / "run"), "--no-report"])
+    made = call([*words, "--dir", str(tmp_path / "run"), "--no-report"], limit_s=100)
+    assert made.code == 1, made.err
     found = families(openmetrics_text([read_run(tmp_path / "run")]))
     ((labels, one),) = found["weft_check_bad"].items()
     assert one == 1

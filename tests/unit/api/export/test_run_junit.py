@@ -52,7 +52,8 @@ def test_a_run_without_any_result_is_no_success(run_study: RunStudy) -> None:
 
 def test_a_check_has_a_case_a_node(tmp_path: Path) -> None:
     words = ["check", "--twin", "fat-tree", "--nodes", "6", "--plant", "n003 slow=2"]
-    call([*words, "--dir", str(tmp_path / "run"), "--no-report"])
+    made = call([*words, "--dir", str(tmp_path / "run"), "--no-report"], limit_s=100)
+    assert made.code == 1, made.err
     cases = read(runs_junit_text([read_run(tmp_path / "run")]))
     failed = [name for (_, name), case in cases.items() if case.find("failure") is not None]
     assert failed == ["n003"]
