@@ -139,6 +139,8 @@ def test_a_run_on_a_twin_keeps_none(verb: tuple[str, ...], tmp_path: Path) -> No
         [*verb, "--dir", str(run_dir), "--format", "json"],
         ["report", str(run_dir)],
         ["compare", str(run_dir), str(run_dir)],
+        ["export", str(run_dir), "--to", "csv"],
+        ["export", str(run_dir), "--to", "junit"],
     ):
         end = call(argv, limit_s=60)
         assert end.code in (0, 1, 5), end.err

@@ -47,6 +47,7 @@ PLACES: tuple[tuple[str, ...], ...] = (
     ("check", "--hostfile", "@", "--dry-run"),
     ("compare", "@"),
     ("report", "@"),
+    ("export", "@", "--to", "csv"),
     ("fabric", "show", "@"),
     ("fabric", "show", FABRIC, "--engine", "minhop", "--load", "pairs:@"),
     ("fabric", "trace", "a", "b", "@"),

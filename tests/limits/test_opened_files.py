@@ -29,6 +29,7 @@ OTHERS: dict[str, str] = {
     "cluster/local/host.py": "writes in a namespace of its own",
     "cluster/local/namespace_root.py": "opens a log in the cluster's folder",
     "cluster/local/start.py": "reads /proc, and that log",
+    "api/reframe_tests.py": "runs inside ReFrame, reads what its job printed",
     "cli/__init__.py": "opens /dev/null and standard output",
     "launch/redact_text.py": "reads output of a process, a file that weft made for it",
     "bench/live/failure.py": "reads output of a process",

@@ -30,7 +30,12 @@ PARTS = (
     *("run.toml", "plan.jsonl", "samples", "samples/0.jsonl", "fabric.json"),
     *("marks.json", "platform.toml"),
 )
-NOT_COMPARED = ("marks.json", "platform.toml")
+NOT_READ = {
+    "report": (),
+    "compare": ("marks.json", "platform.toml"),
+    "export": ("marks.json", "platform.toml", "fabric.json"),
+}
+"""Parts that a verb does not read: a comparison no statements of a fabric, a table no fabric."""
 WHOLE = "RUN"
 CHECKED = ("check", "--twin", "fat-tree", "--fabric", FABRIC, "--no-report", "--dir", WHOLE)
 
@@ -40,6 +45,7 @@ def readings(run: str) -> dict[str, list[str]]:
     return {
         f"report {run}": ["report", run, "-o", f"{run}.html"],
         f"compare {run}": ["compare", run, WHOLE],
+        f"export {run}": ["export", run, "--to", "csv", "-o", f"{run}.csv"],
     }
 
 
@@ -66,9 +72,9 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Call]:
 def test_only_regular_files_of_a_run_are_read(ended: dict[str, Call]) -> None:
     for title, call in ended.items():
         verb, _, run = title.partition(" ")
-        if run == WHOLE or (verb == "compare" and run.startswith(NOT_COMPARED)):
-            # A comparison reads no statements of a fabric; of a run with itself it cannot tell.
-            assert call.code == {"report": 0, "compare": 5}[verb], (title, call)
+        if run == WHOLE or run.startswith(NOT_READ[verb]):
+            # A comparison of a run with itself cannot tell.
+            assert call.code == {"report": 0, "compare": 5, "export": 0}[verb], (title, call)
         else:
             assert call.code == REFUSAL, (title, call)
             assert run in call.err, (title, call)
