@@ -1,9 +1,10 @@
 """Runs as one tidy table: a row a sample, a column a variable, for data frames and exports."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ FACTOR = "factor_"
 METRIC, VALUE = "metric", "value"
 
 Column = NDArray[Any]
+_NO_METRICS: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +126,9 @@ def sample_table(runs: Sequence[StudyRun], remarks: Sequence[str] = ()) -> Sampl
     return SampleTable(columns, metrics, tuple(said))
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(NamedTuple):
     """A sample, or a size of a launch without one. Rows of a launch share its `place`: a check has
-    half a million of them."""
+    half a million of them, so they are tuples."""
 
     place: Mapping[str, Any]
     size_bytes: int
@@ -138,7 +139,7 @@ class _Row:
     flags: str = ""
     note: str = ""
     started_unix_s: float = np.nan
-    metrics: Mapping[str, float] = field(default_factory=dict)
+    metrics: Mapping[str, float] = _NO_METRICS
 
 
 def _rows_of(run: StudyRun) -> Iterator[_Row]:
