@@ -50,7 +50,7 @@ FABRIC = "--fabric with the output of ibnetdiscover and dump_lfts"
 """The cables, where slow paths share none that the readings name."""
 CABLING = "'weft fabric audit' of the cabling"
 """What the readings cannot show of cables."""
-UNJUDGED = Sensitivity((), ("no reading was judged",))
+UNJUDGED: Sensitivity = Sensitivity((), ("no reading was judged",))
 
 
 @dataclass(frozen=True)
