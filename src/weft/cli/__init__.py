@@ -27,6 +27,7 @@ VERBS: dict[str, str] = {
     "import": "Store result files of other tools as a run: report and compare work on it.",
     "record": "Record the MPI calls of a program, in a trace that a twin can repeat.",
     "replay": "Repeat a recorded program on a twin: how long, and what a neighbour costs it.",
+    "train": "Training jobs: the steps of their logs, tokens/s, two logs compared.",
     "expect": "What should this path or collective deliver, and what limits it?",
     "train": "What does a step of training cost, and which layout of the GPUs is fastest?",
     "fabric": "Read, trace, route, audit, draw and export a cluster's own fabric files.",

@@ -13,6 +13,7 @@ from typing import IO
 from weft.core.collection import collection_paused
 from weft.core.documents.text_file import open_file
 from weft.core.errors import InputError
+from weft.core.shell_line import quoted
 from weft.core.units import format_size
 from weft.launch.redact import redact_environment
 from weft.results.lines.clean import Buffer, Cleaner, plain
@@ -149,7 +150,7 @@ def _read(raw: Buffer, path: str) -> ResultFile:
         except TooManyLines as error:
             raise _too_many_lines(path) from error
     if not found.tables:
-        raise _no_table(found, path)
+        raise _training_log(raw, path) or _no_table(found, path)
     unread = (found.unread + found.outside)[:MAX_UNREAD_KEPT]
     return ResultFile(
         path=path,
@@ -347,6 +348,22 @@ def _no_table(found: _Found, path: str) -> InputError:
     if shown:
         what += "; it begins with " + " | ".join(shown)
     return InputError(what, where=path, expected=_expected(), hint=_hint(found))
+
+
+def _training_log(raw: Buffer, path: str) -> InputError | None:
+    """The error of a file that another verb reads; None of any other."""
+    # Imported here: numpy takes longer than a short file.
+    from weft.results.training.first_step import first_step_in
+
+    step = first_step_in(raw)
+    if step is None:
+        return None
+    return InputError(
+        f"this is {step.what} (first step in line {step.line}): weft train read reads it",
+        where=path,
+        expected="the output of a benchmark",
+        hint=f"weft train read {quoted(Path(path))}",
+    )
 
 
 def _hint(found: _Found) -> str | None:

@@ -1,1 +1,1 @@
-"""What a step of training costs: FLOPs, memory, communication, layouts."""
+"""Training: what logs say of a job's steps, and what a step should cost."""

@@ -1,0 +1,1 @@
+"""Readers of training logs: step times, and what a log states of the job."""

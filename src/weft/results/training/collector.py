@@ -1,0 +1,121 @@
+"""Readings of a log, gathered by rank and run as they come."""
+
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import isfinite
+
+import numpy as np
+
+from weft.results.training.log_format import Columns, LogFormat
+from weft.results.training.model import N_FIGURES, Reading, Remark, TrainingFacts
+
+MOST_REMARKS = 20
+"""So many remarks of a run are kept with their text; the others are counted."""
+MOST_RANKS = 100_000
+NOTHING, CHECKPOINT, EVALUATION = 0.0, 1.0, 2.0
+_FIELDS = Reading._fields[:N_FIGURES]
+_WIDTH = N_FIGURES + 2
+
+
+@dataclass(slots=True)
+class RunSoFar:
+    """A run of one rank while its lines are read."""
+
+    of: LogFormat
+    facts: TrainingFacts
+    figures: "array[float]" = field(default_factory=lambda: array("d"))
+    before: float = -1.0
+    last: float = -1.0
+    last_line: int = 0
+    unit: str = ""
+    n_repeated: int = 0
+    remarks: list[Remark] = field(default_factory=list)
+    n_remarks: int = 0
+
+    def remark(self, line: int, text: str) -> None:
+        """Note what is odd about a line."""
+        self.n_remarks += 1
+        if len(self.remarks) < MOST_REMARKS:
+            self.remarks.append(Remark(line, text))
+
+    def add(self, reading: Reading, line: int, follows: float) -> None:
+        """Add a reading of a step that comes after the last one."""
+        if reading.unit != self.unit and isfinite(reading.time_s):
+            if self.unit:
+                self.remark(line, f"step times in {reading.unit} from here, in {self.unit} before")
+            self.unit = reading.unit
+        self.before, self.last = self.last, reading.step
+        self.last_line = line
+        self.figures.extend(reading.figures)
+        self.figures.append(line)
+        self.figures.append(follows)
+
+    @property
+    def n_readings(self) -> int:
+        """How many readings there are."""
+        return len(self.figures) // _WIDTH
+
+    def columns(self) -> Columns:
+        """The figures by name."""
+        matrix = np.frombuffer(self.figures, dtype=np.float64).reshape(-1, _WIDTH)
+        return {name: matrix[:, i] for i, name in enumerate((*_FIELDS, "line", "follows"))}
+
+
+class Collector:
+    """Runs by rank. A step whose number is lower than the one before the last begins a run, and so
+    does the last number again behind a heading; else that is the same step, stated again."""
+
+    def __init__(self) -> None:
+        self.ranks: dict[str, list[RunSoFar]] = {}
+        self.n_readings = 0
+
+    def is_new_run(
+        self, rank: str, of: LogFormat, reading: Reading, has_heading: Callable[[], bool]
+    ) -> bool:
+        """Whether this reading begins a run of its rank."""
+        runs = self.ranks.get(rank)
+        if not runs:
+            return True
+        run = runs[-1]
+        if run.of is not of and not _alike(run.of, of):
+            return True
+        if reading.step > run.last or reading.step != reading.step:
+            return False
+        return reading.step not in (run.last, run.before) or has_heading()
+
+    def add(self, rank: str, of: LogFormat, reading: Reading, line: int, follows: float) -> None:
+        """Add a reading to the run of its rank, unless it states a step again."""
+        run = self.ranks[rank][-1]
+        if reading.step != reading.step:
+            run.remark(line, "the number of the step is not a number")
+            return
+        if reading.step <= run.last:
+            run.n_repeated += 1
+            run.last_line = line
+            return
+        if run.of is not of:
+            run.of = min(run.of, of, key=lambda one: one.name)
+        run.add(reading, line, follows)
+        self.n_readings += 1
+
+    def begin(self, rank: str, of: LogFormat, facts: TrainingFacts) -> RunSoFar | None:
+        """Begin a run; None where there are too many ranks."""
+        if rank not in self.ranks and len(self.ranks) >= MOST_RANKS:
+            return None
+        run = RunSoFar(of, facts)
+        self.ranks.setdefault(rank, []).append(run)
+        return run
+
+    def main_rank(self) -> str:
+        """The rank with most readings; of equals the first in the file. "" without any."""
+        return max(
+            self.ranks,
+            key=lambda rank: sum(run.n_readings for run in self.ranks[rank]),
+            default="",
+        )
+
+
+def _alike(one: LogFormat, other: LogFormat) -> bool:
+    """Whether lines of both formats may be of one run: some lines of Megatron lack fields."""
+    return one.marks == other.marks

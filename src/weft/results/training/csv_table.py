@@ -1,0 +1,146 @@
+"""Step times in columns: CSV with a header that names the time of a step and its unit.
+
+A column of clocks in seconds, as TensorBoard exports ("Wall time"), gives times by differences.
+"""
+
+import re
+from collections.abc import Iterator
+from math import isnan
+from typing import NamedTuple
+
+from weft.core.errors import InputError
+from weft.results.training.collector import NOTHING, Collector
+from weft.results.training.log_format import LogFormat
+from weft.results.training.model import NAN, Reading, TrainingFacts
+from weft.results.training.values import number
+
+_TIME = re.compile(
+    r"^(?:train_)?(?:step|iteration|iter|batch)[ _]?(?:time|timing|duration)?[ _]*(?:in|\()?[ _]*"
+    r"(s|sec|seconds|ms|us|µs)\)?$|^(?:time|elapsed|duration)[ _]per[ _](?:step|iteration)[ _(]*"
+    r"(s|sec|seconds|ms|us|µs)\)?$"
+)
+_BARE_TIME = re.compile(
+    r"^(?:train_)?(?:step|iteration|iter|batch)[ _]?(?:time|timing|duration)$|"
+    r"^(?:time|duration)[ _]per[ _](?:step|iteration)$"
+)
+_CLOCK = re.compile(r"^(?:wall[ _]time|_timestamp|timestamp_s|timestamp|time_s)$")
+_STEP = re.compile(r"^(?:global_?step|_?step|iteration|iter|batch_idx)$")
+_BATCH = re.compile(r"^(?:global[ _]batch(?:[ _]size)?|gbs)$")
+_LOSS = re.compile(r"^(?:train[_/])?(?:loss|lm loss|reduced_train_loss)$")
+_TFLOPS = re.compile(r"^(?:tflops_per_gpu|tflops_per_sec_per_gpu|tflop/s/gpu)$")
+_VALUE = re.compile(r"^\s*(\S+?)\s*(s|sec|ms|us|µs)?\s*$")
+_SECONDS = {"s": 1.0, "sec": 1.0, "seconds": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6}
+_UNIT_NEEDED = (
+    "a unit in the name of the column: step_time_s, step_time_ms, or behind each value: 24.1 s"
+)
+FORMAT = LogFormat("csv", "CSV", (), lambda _: None)
+
+
+class Table(NamedTuple):
+    """Where the columns are; -1 of those that are not. `unit`: of the times, "" where cells say."""
+
+    separator: str
+    time: int
+    unit: str
+    clock: int
+    step: int
+    batch: int
+    loss: int
+    tflops: int
+    n_columns: int
+
+
+def table_of(head: str) -> Table | None:
+    """The columns of a table whose header is the first line; None where none names a step's time
+    or clock."""
+    line = next((one for one in head.split("\n") if one.strip() and one[:1] != "#"), "")
+    separator = max(",;\t", key=line.count)
+    if separator not in line:
+        return None
+    names = [cell.strip().strip('"').lower() for cell in line.strip("\r").split(separator)]
+    found = {
+        name: next((i for i, one in enumerate(names) if shape.match(one)), -1)
+        for name, shape in (("clock", _CLOCK), ("step", _STEP), ("batch", _BATCH))
+    }
+    loss, tflops = (
+        next((i for i, one in enumerate(names) if shape.match(one)), -1)
+        for shape in (_LOSS, _TFLOPS)
+    )
+    time, unit = _time_column(names)
+    if time < 0 and (found["clock"] < 0 or found["step"] < 0):
+        return None
+    return Table(separator, time, unit, **found, loss=loss, tflops=tflops, n_columns=len(names))
+
+
+def _time_column(names: list[str]) -> tuple[int, str]:
+    for i, name in enumerate(names):
+        match = _TIME.match(name)
+        if match and name not in ("steps", "iters"):
+            return i, next(one for one in match.groups() if one)
+    return next((i for i, name in enumerate(names) if _BARE_TIME.match(name)), -1), ""
+
+
+def read_rows(table: Table, lines: Iterator[str], name: str) -> tuple[Collector, int]:
+    """The rows as readings, and how many lines there are. Raises InputError for times without a
+    unit."""
+    collector = Collector()
+    n_lines, before = 0, (NAN, NAN)
+    for n_lines, line in enumerate(lines, start=1):
+        cells = line.rstrip("\r\n").split(table.separator)
+        if len(cells) != table.n_columns or line[:1] == "#":
+            continue
+        step = _cell(cells, table.step)
+        if isnan(step):
+            if table.step >= 0:
+                continue
+            step = 0.0 if isnan(before[0]) else before[0] + 1
+        clock = _cell(cells, table.clock)
+        time, unit = _time_of(table, cells, name, n_lines)
+        if table.time < 0:
+            is_first = not before[0] < step
+            time = NAN if is_first else (clock - before[1]) / (step - before[0])
+        if table.time < 0 and is_first:
+            before = (step, clock)
+            continue
+        if unit == "":
+            continue
+        before = (step, clock)
+        loss = _cell(cells, table.loss)
+        reading = Reading(
+            step=step,
+            time_s=time,
+            batch=_cell(cells, table.batch),
+            tflops=_cell(cells, table.tflops),
+            stamp_s=clock,
+            loss=loss,
+            has_loss=float(table.loss >= 0 and cells[table.loss].strip() != ""),
+            unit=unit,
+        )
+        if collector.is_new_run("", FORMAT, reading, lambda: False):
+            collector.begin("", FORMAT, TrainingFacts())
+        collector.add("", FORMAT, reading, n_lines, NOTHING)
+    return collector, n_lines
+
+
+def _cell(cells: list[str], at: int) -> float:
+    return number(cells[at].strip().strip('"')) if at >= 0 else NAN
+
+
+def _time_of(table: Table, cells: list[str], name: str, line: int) -> tuple[float, str]:
+    """The time of a row in seconds, and its unit, "" of a row without one. Raises InputError
+    where no unit is stated."""
+    if table.time < 0:
+        return NAN, "s"
+    match = _VALUE.match(cells[table.time].strip('"'))
+    if match is None:
+        return NAN, table.unit
+    value, own = match.groups()
+    unit = own or table.unit
+    time = number(value)
+    if isnan(time) and value.lower().lstrip("-") != "nan":
+        return NAN, ""
+    if not unit and not isnan(time):
+        raise InputError(
+            f"line {line}: a step time without a unit", where=name, expected=_UNIT_NEEDED
+        )
+    return time * _SECONDS.get(unit, NAN), unit

@@ -1,0 +1,119 @@
+"""What logs state outside their steps: sequence length, global batch, GPUs, peak of a GPU.
+
+SOURCE: Megatron-LM, training/arguments.py: _print_args and initialisation; NeMo's printed YAML;
+Lightning, fabric/utilities/distributed.py: "Starting with N processes"; torchtitan, train.py and
+distributed/parallel_dims.py; Horovod, examples/pytorch/pytorch_synthetic_benchmark.py.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+
+from weft.results.training.model import Remark, Stated, TrainingFacts
+from weft.results.training.values import NUMBER, number
+
+_IS = r"[ .'\"]*[:=]?[ .'\"]*"
+_FIELDS: dict[str, tuple[tuple[bytes, str], ...]] = {
+    "sequence": (
+        (b"seq_length", rf"(?<![A-Za-z_])(?:encoder_)?seq_length{_IS}(\d+)"),
+        (b"seq_len", rf"(?<![A-Za-z_])seq_len{_IS}(\d+)"),
+        (b"sequence length ", r"sequence length (\d+)"),
+    ),
+    "batch": (
+        (b"global_batch_size", rf"(?<![A-Za-z_])global_batch_size{_IS}(\d+)"),
+        (b"global batch size ", r"global batch size (\d+)"),
+    ),
+    "batch_per_gpu": ((b"Batch size: ", r"^Batch size: (\d+)\s*$"),),
+    "gpus": (
+        (b"world size: ", r"using world size: (\d+)"),
+        (b"world_size ..", rf"(?<![A-Za-z_])world_size{_IS}(\d+)"),
+        (b"Starting with ", r"registered\. Starting with (\d+) processes"),
+        (b"Number of GPUs: ", r"^Number of GPUs: (\d+)\s*$"),
+        (b"device mesh with", r"device mesh with (.*)"),
+    ),
+    "peak_flops": ((b"computing MFU", rf"Peak FLOPS used for computing MFU:\s*({NUMBER})"),),
+    "devices": ((b"devices: ", r"^\s*devices: (\d+)\s*$"),),
+    "nodes": ((b"num_nodes: ", r"^\s*num_nodes: (\d+)\s*$"),),
+}
+_PATTERNS = {
+    (name, mark): re.compile(text) for name, marks in _FIELDS.items() for mark, text in marks
+}
+_MODEL = re.compile(r"^Model: ([\w.-]{1,60})\s*$", re.MULTILINE)
+_PREFIX = re.compile(r"^(?:\[[\w,. |]{1,60}\](?:<std\w+>)?:? ?|\d{1,6}: ?)")
+_AXES = re.compile(r"\b(?:pp|dp|dp_replicate|dp_shard|cp|tp)=(\d+)")
+_LIST = re.compile(r"\], \[([\d, ]+)\]")
+_MOST_OF_A_KIND = 200
+_MOST_VALUE = 1e12
+_LINE_BYTES = 1000
+
+
+def facts_in(region: bytes, first_line: int) -> tuple[TrainingFacts, list[Remark]]:
+    """The facts of a piece of a log that begins with this line. One that it states with two values
+    is left out, with a remark."""
+    found: dict[str, list[Stated]] = {name: [] for name in _FIELDS}
+    for (name, mark), pattern in _PATTERNS.items():
+        found[name] += _stated(region, first_line, mark, pattern)
+    remarks: list[Remark] = []
+    kept = {name: _one_of(name, values, remarks) for name, values in found.items()}
+    devices, nodes = kept.pop("devices"), kept.pop("nodes")
+    if kept["gpus"] is None and devices is not None and nodes is not None:
+        kept["gpus"] = Stated(devices.value * nodes.value, devices.line)
+    model = _MODEL.search(region[: 1 << 16].decode("utf-8", "replace"))
+    return TrainingFacts(**kept, model=model.group(1) if model else ""), remarks
+
+
+def _stated(
+    region: bytes, first_line: int, mark: bytes, pattern: re.Pattern[str]
+) -> Iterator[Stated]:
+    at, line, counted_to = 0, first_line, 0
+    for _ in range(_MOST_OF_A_KIND):
+        at = region.find(mark, at)
+        if at < 0:
+            return
+        start = region.rfind(b"\n", max(0, at - _LINE_BYTES), at) + 1 or max(0, at - _LINE_BYTES)
+        end = region.find(b"\n", at)
+        end = len(region) if end < 0 else end
+        text = region[start : min(end, at + _LINE_BYTES)].decode("utf-8", "replace")
+        match = pattern.search(_PREFIX.sub("", text).rstrip("\r"))
+        value = _value(match.group(1)) if match else math.nan
+        if 0 < value <= _MOST_VALUE or (value > 0 and mark == b"computing MFU"):
+            line += region.count(b"\n", counted_to, start)
+            counted_to = start
+            yield Stated(value, line)
+        at = end
+
+
+def _value(text: str) -> float:
+    """The number, or the product of the axes of a mesh of devices."""
+    if _AXES.search(text):
+        return float(math.prod(int(one) for one in _AXES.findall(text)[:8]))
+    listed = _LIST.search(text)
+    if listed:
+        return float(
+            math.prod(int(one) for one in listed.group(1).replace(" ", "").split(",") if one)
+        )
+    return number(text)
+
+
+_WORDS = {
+    "sequence": ("sequence lengths", "--sequence"),
+    "batch": ("global batches", "--batch"),
+    "gpus": ("numbers of GPUs", "--gpus"),
+}
+
+
+def _one_of(name: str, values: list[Stated], remarks: list[Remark]) -> Stated | None:
+    if not values:
+        return None
+    first = min(values, key=lambda one: one.line)
+    other = next((one for one in values if one.value != first.value), None)
+    if other is None:
+        return first
+    if name in _WORDS:
+        what, option = _WORDS[name]
+        text = (
+            f"two {what}: {first.value:g} here, {other.value:g} in line {other.line}; weft takes "
+            f"neither: give {option}"
+        )
+        remarks.append(Remark(first.line, text))
+    return None

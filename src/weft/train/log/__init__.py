@@ -1,0 +1,1 @@
+"""Steps of training logs: the steady state, stragglers, throughput, two logs compared."""
