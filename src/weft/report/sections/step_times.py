@@ -1,5 +1,7 @@
 """The step times of a training run, and its figures with their sources."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from weft.core.units import format_significant
@@ -13,6 +15,12 @@ MOST_POINTS = 1500
 """In a chart: each is the slowest reading of as many as one has to stand for."""
 
 
+class _Point(NamedTuple):
+    step: int
+    value: float
+    state: str
+
+
 def section(judged: JudgedRun, prefix: str) -> Section | None:
     """The chart and its table; None of a run without a steady state, whose first line says why."""
     run, steady = judged.run, judged.steady
@@ -22,36 +30,24 @@ def section(judged: JudgedRun, prefix: str) -> Section | None:
     shown = [
         at + int(np.argmax(run.times_s[at : at + size])) for at in range(0, run.times_s.size, size)
     ]
-    rows = [
-        {
-            "step": int(run.steps[at]),
-            "value": float(run.times_s[at]),
-            "state": _state(judged, at),
-        }
-        for at in shown
-    ]
+    rows = [_Point(int(run.steps[at]), float(run.times_s[at]), _state(judged, at)) for at in shown]
     low, high = steady.summary.ends
     rate = f", {rate_words(judged.rates)}" if judged.rates.samples_s else ""
     title = f"A step takes {seconds(steady.summary.median)} in the steady state{rate}"
     joined = f" Each point is the slowest of {counted(size, 'reading')}." if size > 1 else ""
     cells = [
-        (
-            f"{row['step']:,}",
-            format_significant(row["value"]),
-            row["state"],
-            f"{int(run.lines[at])}",
-        )
-        for at, row in zip(shown, rows, strict=True)
+        (f"{one.step:,}", format_significant(one.value), one.state, str(int(run.lines[at])))
+        for at, one in zip(shown, rows, strict=True)
     ]
     figure = ReportFigure(
         id=f"{prefix}-steps",
         title=title,
         how_to_read=(
-            f"Steps that were left out are grey: {left_out_words(judged)}. The line is the median "
-            f"of the steady steps, the band its 95 % interval.{joined}"
+            f"Steps {left_out_words(judged)}; those are grey. The line is the median of the steady "
+            f"steps, the band its 95 % interval.{joined}"
         ),
         spec=charts.step_times(
-            rows,
+            [one._asdict() for one in rows],
             (steady.summary.median, low, high),
             description=f"{title}. The table below holds the same figures.",
         ),
