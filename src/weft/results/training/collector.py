@@ -13,6 +13,11 @@ from weft.results.training.model import N_FIGURES, Reading, Remark, TrainingFact
 MOST_REMARKS = 20
 """So many remarks of a run are kept with their text; the others are counted."""
 MOST_RANKS = 100_000
+_ALL_READ = 2000
+"""So many readings are read of all ranks; then the rank with most of them is read alone."""
+_PATIENCE = 4
+"""The others are read again where that rank is silent for so many lines of each."""
+_LONGER = 1.02
 NOTHING, CHECKPOINT, EVALUATION = 0.0, 1.0, 2.0
 _FIELDS = Reading._fields[:N_FIGURES]
 _WIDTH = N_FIGURES + 2
@@ -28,6 +33,7 @@ class RunSoFar:
     before: float = -1.0
     last: float = -1.0
     last_line: int = 0
+    last_time_s: float = 0.0
     unit: str = ""
     n_repeated: int = 0
     remarks: list[Remark] = field(default_factory=list)
@@ -46,7 +52,7 @@ class RunSoFar:
                 self.remark(line, f"step times in {reading.unit} from here, in {self.unit} before")
             self.unit = reading.unit
         self.before, self.last = self.last, reading.step
-        self.last_line = line
+        self.last_line, self.last_time_s = line, reading.time_s
         self.figures.extend(reading.figures)
         self.figures.append(line)
         self.figures.append(follows)
@@ -69,22 +75,38 @@ class Collector:
     def __init__(self) -> None:
         self.ranks: dict[str, list[RunSoFar]] = {}
         self.n_readings = 0
+        self._main: str | None = None
+        self._n_passed = 0
+
+    def passes_over(self, rank: str) -> bool:
+        """Whether a line of this rank need not be read: another rank states the same steps, and
+        did so a few lines ago."""
+        if self._main is None or rank == self._main or rank not in self.ranks:
+            return False
+        self._n_passed += 1
+        return self._n_passed < _PATIENCE * len(self.ranks)
+
+    def is_slow(self, rank: str, reading: Reading) -> bool:
+        """Whether a step took longer than the one before: then what was done between them counts.
+        Of a log with rates only this is not known."""
+        runs = self.ranks.get(rank)
+        return not runs or not reading.time_s <= _LONGER * runs[-1].last_time_s
 
     def is_new_run(
-        self, rank: str, of: LogFormat, reading: Reading, has_heading: Callable[[], bool]
+        self, rank: str, reading: Reading, of: LogFormat, has_heading: Callable[[], bool]
     ) -> bool:
         """Whether this reading begins a run of its rank."""
         runs = self.ranks.get(rank)
         if not runs:
             return True
         run = runs[-1]
-        if run.of is not of and not _alike(run.of, of):
+        if run.of is not of:
             return True
         if reading.step > run.last or reading.step != reading.step:
             return False
         return reading.step not in (run.last, run.before) or has_heading()
 
-    def add(self, rank: str, of: LogFormat, reading: Reading, line: int, follows: float) -> None:
+    def add(self, rank: str, reading: Reading, line: int, follows: float) -> None:
         """Add a reading to the run of its rank, unless it states a step again."""
         run = self.ranks[rank][-1]
         if reading.step != reading.step:
@@ -94,10 +116,12 @@ class Collector:
             run.n_repeated += 1
             run.last_line = line
             return
-        if run.of is not of:
-            run.of = min(run.of, of, key=lambda one: one.name)
         run.add(reading, line, follows)
         self.n_readings += 1
+        if rank == self._main:
+            self._n_passed = 0
+        elif self.n_readings >= _ALL_READ and (self._main is None or self._n_passed):
+            self._main, self._n_passed = self.main_rank(), 0
 
     def begin(self, rank: str, of: LogFormat, facts: TrainingFacts) -> RunSoFar | None:
         """Begin a run; None where there are too many ranks."""
@@ -114,8 +138,3 @@ class Collector:
             key=lambda rank: sum(run.n_readings for run in self.ranks[rank]),
             default="",
         )
-
-
-def _alike(one: LogFormat, other: LogFormat) -> bool:
-    """Whether lines of both formats may be of one run: some lines of Megatron lack fields."""
-    return one.marks == other.marks

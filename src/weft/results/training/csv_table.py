@@ -116,9 +116,9 @@ def read_rows(table: Table, lines: Iterator[str], name: str) -> tuple[Collector,
             has_loss=float(table.loss >= 0 and cells[table.loss].strip() != ""),
             unit=unit,
         )
-        if collector.is_new_run("", FORMAT, reading, lambda: False):
+        if collector.is_new_run("", reading, FORMAT, lambda: False):
             collector.begin("", FORMAT, TrainingFacts())
-        collector.add("", FORMAT, reading, n_lines, NOTHING)
+        collector.add("", reading, n_lines, NOTHING)
     return collector, n_lines
 
 

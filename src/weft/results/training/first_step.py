@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 from weft.results.lines.clean import Buffer
 from weft.results.training.csv_table import table_of
-from weft.results.training.log_stream import BLOCK_BYTES, blocks, candidates
+from weft.results.training.log_stream import BLOCK_BYTES, blocks, places
 from weft.results.training.rank_prefix import without_rank
-from weft.results.training.registry import FORMATS
+from weft.results.training.registry import SCANNED
 
 _HEAD_BYTES = 1 << 16
 
@@ -23,11 +23,14 @@ def first_step_in(content: Buffer) -> FirstStep | None:
     table = table_of(content[:_HEAD_BYTES].decode("utf-8-sig", "replace"))
     if table is not None and table.time >= 0:
         return FirstStep("a table of step times", 2)
+    n_lines = 0
     for block in blocks(_Reader(content)):
-        for one in candidates(block, tuple(FORMATS.values())):
-            text = block.content[one.start : one.end].decode("utf-8", "replace")
-            if one.of.read(without_rank(text)[1]) is not None:
-                return FirstStep(f"a training log of {one.of.title}", one.line)
+        for start, end, one in places(block, SCANNED):
+            text = block[start:end].decode("utf-8", "replace")
+            if one.read(without_rank(text)[1]) is not None:
+                line = 1 + n_lines + block.count(b"\n", 0, start)
+                return FirstStep(f"a training log of {one.title}", line)
+        n_lines += block.count(b"\n")
     return None
 
 

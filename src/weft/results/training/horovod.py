@@ -38,6 +38,7 @@ FORMAT = LogFormat(
     (b"img/sec per ",),
     _read,
     _timed,
+    gate=b"#",
     sample="image",
     needs="keep the lines 'Batch size: N' and 'Number of GPUs: N' before the iterations",
 )

@@ -12,13 +12,13 @@ import numpy as np
 
 from weft.results.training.log_format import Columns, LogFormat, selected
 from weft.results.training.model import NAN, Floats, Reading, Remark, TrainingFacts
-from weft.results.training.values import field_of, pattern
+from weft.results.training.values import value_after
 
 _BAR = re.compile(
     r"Epoch (\d+):.{0,300}?(\d+)/(\d+|\?) \[(?:(\d+):)?(\d+):(\d\d)<[^\],]*,\s*"
     r"(?:([\d.]+)(it/s|s/it))?"
 )
-_LOSS = pattern("(?:train_|reduced_train_)?loss(?:_step)?")
+_LOSSES = ("loss=", "loss_step=")
 WIDTH = 0.05
 """Batches are joined until the bounds of their time are no further apart than this share of it."""
 _MOST_EPOCH = 10_000_000.0
@@ -29,7 +29,7 @@ def _read(text: str) -> Reading | None:
     if found is None:
         return None
     epoch, at, of_epoch, hours, minutes, seconds, rate, unit = found.groups()
-    loss = _LOSS.search(text, found.end())
+    loss = next((name for name in _LOSSES if name in text), "")
     batches = float(of_epoch) if of_epoch != "?" else _MOST_EPOCH
     elapsed = 3600.0 * float(hours or 0) + 60.0 * float(minutes) + float(seconds)
     return Reading(
@@ -38,8 +38,8 @@ def _read(text: str) -> Reading | None:
         time_s=elapsed,
         rate=_seconds_in(float(at), rate, unit),
         n_steps=float(at),
-        loss=field_of(loss),
-        has_loss=float(loss is not None),
+        loss=value_after(text, loss[:-1], found.end()) if loss else NAN,
+        has_loss=float(loss != ""),
     )
 
 
@@ -87,4 +87,4 @@ def _bounds(columns: Columns) -> tuple[Floats, Floats]:
     return np.where(begun, 0.0, low), np.where(begun, 0.0, high)
 
 
-FORMAT = LogFormat("lightning", "Lightning", (b"Epoch ",), _read, _timed)
+FORMAT = LogFormat("lightning", "Lightning", (b"Epoch ",), _read, _timed, gate=b"%?")

@@ -18,10 +18,16 @@ def as_printed(columns: Columns, _: TrainingFacts) -> tuple[Columns, list[Remark
     return columns, []
 
 
+def _always(_: Columns) -> bool:
+    return True
+
+
 class LogFormat(NamedTuple):
     """`marks`: a line is looked at only where it holds one of these bytes. `read` takes the text of
     a line without colours and rank. `timed` fills `time_s` where lines state rates or clocks only.
-    `needs`: a hint for a log without usable times.
+    `is_of`: of formats with the same marks, whether a run is of this one. `gate`: a piece of a log
+    without any of these bytes has no line of this format. `needs`: a hint for a log without usable
+    times.
     """
 
     name: str
@@ -29,6 +35,8 @@ class LogFormat(NamedTuple):
     marks: tuple[bytes, ...]
     read: Callable[[str], Reading | None]
     timed: Timing = as_printed
+    is_of: Callable[[Columns], bool] = _always
+    gate: bytes = b""
     sample: str = "sequence"
     needs: str = ""
 

@@ -2,15 +2,17 @@
 
 from weft.results.training.collector import CHECKPOINT, EVALUATION, NOTHING, Collector
 from weft.results.training.facts import facts_in
-from weft.results.training.log_stream import Block, Candidate, Readable, blocks, candidates
+from weft.results.training.log_format import LogFormat
+from weft.results.training.log_stream import Readable, blocks, places
 from weft.results.training.model import Reading, Remark, TrainingFacts
-from weft.results.training.rank_prefix import without_rank
-from weft.results.training.registry import FORMATS
+from weft.results.training.rank_prefix import PREFIX_BYTES, without_rank
+from weft.results.training.registry import SCANNED
 
 _HEADING_BYTES = 1 << 24
 """So much before the first step of a run is searched for what the log states of the job."""
 _NEARBY_BYTES = 1 << 16
 _LEAST_HEADING = 16
+_MOST_PREFIXES = 10_000
 _CAUSES = (
     (b"heckpoint", CHECKPOINT),
     (b"alidation loss", EVALUATION),
@@ -21,97 +23,118 @@ NO_FACTS = TrainingFacts()
 
 
 class LogPass:
-    """The state between two lines: what stands since the last reading, and the last facts."""
+    """The state between two lines: what stands behind the last reading, and the last facts."""
 
     def __init__(self) -> None:
         self.collector = Collector()
-        self._formats = tuple(FORMATS.values())
-        self._heading = bytearray()
-        self._heading_line = 1
         self._facts: tuple[TrainingFacts, list[Remark], int] = (NO_FACTS, [], 0)
+        self._behind = _Behind()
+        self._rank_of: dict[bytes, str] = {}
+        self._line = 1
 
     def read(self, stream: Readable) -> tuple[Collector, int]:
         """The readings, and the number of lines."""
-        n_lines = 0
-        for block in blocks(stream):
-            self._read_block(block)
-            n_lines += block.n_lines
-        return self.collector, n_lines
+        content = b"\n"
+        for content in blocks(stream):
+            self._read_block(content)
+        return self.collector, self._line - content.endswith(b"\n")
 
-    def _read_block(self, block: Block) -> None:
-        done, done_line, last_start = 0, block.first_line, -1
-        for one in candidates(block, self._formats):
-            if one.start == last_start:
+    def _read_block(self, content: bytes) -> None:
+        counted_to, last_start = 0, -1
+        collector, rank_of = self.collector, self._rank_of
+        self._behind.add(content)
+        for start, end, of in places(content, SCANNED):
+            prefix = content[start : start + PREFIX_BYTES].split(b" ", 1)[0]
+            known = rank_of.get(prefix)
+            if start == last_start or (known is not None and collector.passes_over(known)):
                 continue
-            raw = block.content[one.start : one.end]
+            raw = content[start:end]
             rank, text = without_rank(raw.decode("utf-8", "replace"))
-            reading = one.of.read(text)
-            if reading is not None:
-                last_start = one.start
-                self._take(block, one, rank, reading, _Place(done, done_line))
-                done, done_line = one.end, one.line
-        self._keep_heading(block.content, done, done_line)
+            reading = of.read(text)
+            if reading is None:
+                continue
+            last_start = start
+            if rank and len(rank_of) < _MOST_PREFIXES:
+                rank_of[prefix] = rank
+            self._behind.cut(start)
+            self._line += content.count(b"\n", counted_to, start)
+            counted_to = start
+            self._take(of, rank, reading)
+            self._behind.begin(content, end, self._line)
+        self._behind.end()
+        self._line += content.count(b"\n", counted_to)
 
-    def _take(
-        self, block: Block, one: Candidate, rank: str, reading: Reading, behind: "_Place"
-    ) -> None:
+    def _take(self, of: LogFormat, rank: str, reading: Reading) -> None:
         """Add a reading, with the facts of the text before it where it begins a run."""
         collector = self.collector
-
-        def heading() -> bool:
-            return self._note_facts(block, one, behind)
-
-        if collector.is_new_run(rank, one.of, reading, heading):
-            heading()
+        if collector.is_new_run(rank, reading, of, self._note_facts):
+            self._note_facts()
             runs = collector.ranks.get(rank)
             facts, remarks, line = self._facts
             is_older = bool(runs) and line <= runs[-1].last_line  # type: ignore[index]
-            run = collector.begin(rank, one.of, NO_FACTS if is_older else facts)
+            run = collector.begin(rank, of, NO_FACTS if is_older else facts)
             if run is None:
                 return
             for remark in () if is_older else remarks:
                 run.remark(*remark)
-        nearby = block.content[behind.at : min(one.start, behind.at + _NEARBY_BYTES)]
-        if self._heading:
-            nearby = bytes(self._heading[:_NEARBY_BYTES]) + nearby
-            self._heading.clear()
-        collector.add(rank, one.of, reading, one.line, cause_of(nearby))
+        cause = NOTHING
+        if collector.is_slow(rank, reading):
+            cause = cause_of(self._behind.text(_NEARBY_BYTES))
+        collector.add(rank, reading, self._line, cause)
 
-    def _note_facts(self, block: Block, one: Candidate, behind: "_Place") -> bool:
+    def _note_facts(self) -> bool:
         """Look for facts in the text since the last reading; whether there are any."""
-        if one.start - behind.at < _LEAST_HEADING and not self._heading:
+        text = self._behind.text(_HEADING_BYTES)
+        if len(text) < _LEAST_HEADING:
             return False
-        is_whole = len(self._heading) < _HEADING_BYTES
-        piece = block.content[behind.at : min(one.start, behind.at + _HEADING_BYTES)]
-        region = bytes(self._heading) + piece if is_whole else bytes(self._heading)
-        line = self._heading_line if self._heading else behind.line
-        facts, remarks = facts_in(region, line)
+        facts, remarks = facts_in(text, self._behind.line)
         if facts == NO_FACTS and not remarks:
             return False
-        self._facts = (facts, remarks, one.line)
+        self._facts = (facts, remarks, self._line)
         return True
 
-    def _keep_heading(self, content: bytes, done: int, line: int) -> None:
-        """Keep what stands behind the last reading: the next run may begin there."""
-        if not self._heading:
-            self._heading_line = line
-        room = _HEADING_BYTES - len(self._heading)
-        if room > 0:
-            self._heading += content[done : done + room]
 
+class _Behind:
+    """The text behind the last reading up to the line that is being read, as pieces of blocks."""
 
-class _Place:
-    """Behind the last reading of a block: the byte and its line."""
+    def __init__(self) -> None:
+        self.line = 1
+        self._pieces: list[tuple[bytes, int, int]] = []
+        self._n_bytes = 0
 
-    __slots__ = ("at", "line")
+    def add(self, content: bytes) -> None:
+        """A block begins, of which nothing was read."""
+        self._pieces.append((content, 0, 0))
 
-    def __init__(self, at: int, line: int) -> None:
-        self.at = at
+    def cut(self, end: int) -> None:
+        """The line being read begins at this byte of the last block."""
+        content, start, _ = self._pieces[-1]
+        self._pieces[-1] = (content, start, end)
+
+    def begin(self, content: bytes, start: int, line: int) -> None:
+        """A reading ended at this byte and line of a block."""
+        self._pieces = [(content, start, start)]
+        self._n_bytes = 0
         self.line = line
+
+    def end(self) -> None:
+        """A block ends: all of it behind the last reading counts, up to a limit."""
+        content, start, _ = self._pieces.pop()
+        if self._n_bytes < _HEADING_BYTES:
+            self._pieces.append((content, start, len(content)))
+        self._n_bytes += len(content) - start
+
+    def text(self, most: int) -> bytes:
+        """The text, at most so many bytes from its beginning."""
+        parts: list[bytes] = []
+        for content, start, end in self._pieces:
+            parts.append(content[start : min(end, start + most)])
+            most -= len(parts[-1])
+            if most <= 0:
+                break
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def cause_of(text: bytes) -> float:
     """What the text between two readings says was done there."""
-    if len(text) < _LEAST_HEADING:
-        return NOTHING
     return next((cause for mark, cause in _CAUSES if mark in text), NOTHING)

@@ -80,7 +80,7 @@ def _runs_of(collector: Collector, name: str, n_lines: int) -> tuple[TrainingRun
 
 def _text_lines(stream: Readable) -> Iterator[str]:
     for block in blocks(stream):
-        for line in block.content.split(b"\n"):
+        for line in block.removesuffix(b"\n").split(b"\n"):
             yield line.decode("utf-8", "replace")
 
 

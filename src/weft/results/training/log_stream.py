@@ -2,33 +2,13 @@
 for marks, and only lines with one are decoded."""
 
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol
-
-import numpy as np
+from typing import Protocol
 
 from weft.results.training.log_format import LogFormat
 
-_LINE_FEED = 10
-BLOCK_BYTES = 1 << 23
+BLOCK_BYTES = 1 << 20
 LONGEST_LINE = 1 << 13
 """A longer line is no step; of it so much is read around a mark."""
-
-
-class Block(NamedTuple):
-    """Bytes that end at a line end, the number of the first line, and the offset in the file."""
-
-    content: bytes
-    first_line: int
-    n_lines: int
-
-
-class Candidate(NamedTuple):
-    """A line, or a part of one between carriage returns, by its place in a block."""
-
-    start: int
-    end: int
-    line: int
-    of: LogFormat
 
 
 class Readable(Protocol):
@@ -39,10 +19,14 @@ class Readable(Protocol):
         ...
 
 
-def blocks(stream: Readable) -> Iterator[Block]:
+Place = tuple[int, int, LogFormat]
+"""A line, or a part of one between carriage returns: where it begins and ends in a block."""
+
+
+def blocks(stream: Readable) -> Iterator[bytes]:
     """Pieces of the stream that end with a line; of a very long one, with a carriage return, or
-    wherever. Lines are counted by line feeds; without any, by carriage returns."""
-    rest, line = b"", 1
+    wherever."""
+    rest = b""
     while piece := stream.read(BLOCK_BYTES):
         content = rest + piece if rest else piece
         end = content.rfind(b"\n") + 1 or content.rfind(b"\r") + 1
@@ -50,47 +34,40 @@ def blocks(stream: Readable) -> Iterator[Block]:
             rest = content
             continue
         end = end or len(content)
-        content, rest = content[:end], content[end:]
-        n_lines = count_lines(content)
-        yield Block(content, line, n_lines)
-        line += n_lines
+        rest = content[end:]
+        yield content[:end] if rest else content
     if rest:
-        yield Block(rest, line, count_lines(rest) + (not rest.endswith(b"\n")))
+        yield rest
 
 
-def count_lines(content: bytes) -> int:
-    """Line feeds, counted at memory speed."""
-    return int(np.count_nonzero(np.frombuffer(content, dtype=np.uint8) == _LINE_FEED))
-
-
-def candidates(block: Block, formats: tuple[LogFormat, ...]) -> Iterator[Candidate]:
+def places(content: bytes, formats: tuple[LogFormat, ...]) -> list[Place]:
     """Lines with a mark of a format, in order; a line once for each format that may read it."""
-    content = block.content
     has_returns = b"\r" in content
-    found: list[tuple[int, int, int]] = []
-    for rank, one in enumerate(formats):
+    found: list[Place] = []
+    for one in formats:
+        if one.gate and not any(content.find(byte) >= 0 for byte in one.gate):
+            continue
+        before = len(found)
         for mark in one.marks:
-            found += [(*place, rank) for place in _places(content, mark, has_returns)]
-    if len(formats) > 1:
-        found = sorted(set(found))
-    line, counted_to = block.first_line, 0
-    for start, end, rank in found:
-        line += content.count(b"\n", counted_to, start)
-        counted_to = start
-        yield Candidate(start, end, line, formats[rank])
+            _add_places(found, content, mark, one, has_returns)
+        if 0 < before < len(found):
+            found.sort(key=lambda place: place[0])
+    return found
 
 
-def _places(content: bytes, mark: bytes, has_returns: bool) -> Iterator[tuple[int, int]]:
-    """(start, end) of the lines with a mark."""
+def _add_places(
+    found: list[Place], content: bytes, mark: bytes, of: LogFormat, has_returns: bool
+) -> None:
     at, size = content.find(mark), len(content)
+    find, rfind = content.find, content.rfind
     while at >= 0:
         least, most = max(0, at - LONGEST_LINE), min(size, at + LONGEST_LINE)
-        start = content.rfind(b"\n", least, at) + 1 or least
-        end = content.find(b"\n", at, most)
+        start = rfind(b"\n", least, at) + 1 or least
+        end = find(b"\n", at, most)
         end = most if end < 0 else end
         if has_returns:
-            start = max(start, content.rfind(b"\r", start, at) + 1)
-            cut = content.find(b"\r", at, end)
+            start = max(start, rfind(b"\r", start, at) + 1)
+            cut = find(b"\r", at, end)
             end = end if cut < 0 else cut
-        yield start, end
-        at = content.find(mark, end)
+        found.append((start, end, of))
+        at = find(mark, end)

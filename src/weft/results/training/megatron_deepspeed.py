@@ -4,15 +4,20 @@ SOURCE: bigscience-workshop/Megatron-DeepSpeed and deepspeedai/Megatron-DeepSpee
 megatron/training.py: training_log; the former prints seconds, the latter milliseconds.
 """
 
-from weft.results.training.log_format import LogFormat
-from weft.results.training.megatron_lm import MARKS, read_iteration
-from weft.results.training.model import Reading
+import numpy as np
+
+from weft.results.training import megatron_lm
+from weft.results.training.log_format import Columns, LogFormat
 
 
-def _read(text: str) -> Reading | None:
-    if "samples per second" not in text and "TFLOPs:" not in text:
-        return None
-    return read_iteration(text)
+def _states_samples(columns: Columns) -> bool:
+    return bool(np.isfinite(columns["samples_s"]).any())
 
 
-FORMAT = LogFormat("megatron-deepspeed", "Megatron-DeepSpeed", MARKS, _read)
+FORMAT = LogFormat(
+    "megatron-deepspeed",
+    "Megatron-DeepSpeed",
+    megatron_lm.FORMAT.marks,
+    megatron_lm.read_iteration,
+    is_of=_states_samples,
+)

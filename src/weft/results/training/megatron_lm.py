@@ -5,44 +5,42 @@ mean so far behind each value, as `1650.0/1648.2`.
 """
 
 import re
+from math import isnan
 
 from weft.results.training.log_format import LogFormat
-from weft.results.training.model import Reading
-from weft.results.training.values import NUMBER, field_of, number, pattern, stamp_in
+from weft.results.training.model import NAN, Reading
+from weft.results.training.values import number, stamp_in, value_after
 
-MARKS = (b"lapsed time per iteration (",)
-_STEP = re.compile(
-    rf"[Ii]teration:?\s+(\d+)(?:\s*/\s*\d+)?\s*\|.*?"
-    rf"[Ee]lapsed time per iteration \((ms|s)\)\s*:\s*({NUMBER})"
-)
-_CONSUMED = pattern("[Cc]onsumed samples")
-_BATCH = pattern("(?:global|gloabl) batch size")
-_TFLOPS = re.compile(rf"(?:throughput per GPU \(TFLOP/s/GPU\)|TFLOPs)\s*:\s*({NUMBER})")
-_SAMPLES = pattern("samples per second")
-_LOSS = re.compile(rf"\|\s*(?:lm |total )?loss\s*:\s*({NUMBER})")
-_SECONDS = {"ms": 1e-3, "s": 1.0}
+_TIME = "lapsed time per iteration ("
+_STEP = re.compile(r"teration:?\s+(\d{1,15})(?:\s*/\s*\d+)?\s*\|")
+_TFLOPS = ("throughput per GPU (TFLOP/s/GPU)", "TFLOPs")
+_LOSSES = ("lm loss", "| loss", "total loss")
+_UNITS = {"ms)": ("ms", 1e-3), "s):": ("s", 1.0), "s) ": ("s", 1.0)}
 
 
 def read_iteration(text: str) -> Reading | None:
     """The iteration of a line; None where it states none."""
-    found = _STEP.search(text)
-    if found is None:
+    at = text.find(_TIME)
+    end = at + len(_TIME)
+    unit, seconds = _UNITS.get(text[end : end + 3], ("", 0.0))
+    step = _STEP.search(text, 0, max(at, 0))
+    if step is None or not unit:
         return None
-    step, unit, time = found.groups()
-    end = found.end()
-    loss = _LOSS.search(text, end)
+    end += len(unit) + 1
+    loss = next((name for name in _LOSSES if name in text), "")
+    batch = value_after(text, "l batch size", end)
     return Reading(
-        step=number(step),
-        time_s=number(time) * _SECONDS[unit],
-        batch=field_of(_BATCH.search(text, end)),
-        consumed=field_of(_CONSUMED.search(text)),
-        tflops=field_of(_TFLOPS.search(text, end)),
-        samples_s=field_of(_SAMPLES.search(text, end)),
+        step=number(step.group(1)),
+        time_s=value_after(text, "", end) * seconds,
+        batch=batch,
+        consumed=value_after(text, "onsumed samples") if isnan(batch) else NAN,
+        tflops=next((value_after(text, name, end) for name in _TFLOPS if name in text), NAN),
+        samples_s=value_after(text, "samples per second", end),
         stamp_s=stamp_in(text),
-        loss=field_of(loss),
-        has_loss=float(loss is not None),
+        loss=value_after(text, loss) if loss else NAN,
+        has_loss=float(loss != ""),
         unit=unit,
     )
 
 
-FORMAT = LogFormat("megatron-lm", "Megatron-LM", MARKS, read_iteration)
+FORMAT = LogFormat("megatron-lm", "Megatron-LM", (_TIME.encode(),), read_iteration)

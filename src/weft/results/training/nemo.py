@@ -9,40 +9,35 @@ import re
 
 from weft.results.training.log_format import LogFormat
 from weft.results.training.model import NAN, Reading
-from weft.results.training.values import field_of, number, pattern, stamp_in
+from weft.results.training.values import number, stamp_in, value_after
 
-_TIME = pattern(r"train_step_timing in s")
-_STEP = pattern("global_step")
+_TIME = "train_step_timing in s"
 _ITERATION = re.compile(r"epoch (\d+), iteration (\d+)/(\d+)")
 _BAR = re.compile(r"Epoch (\d+):.{0,200}?(\d+)/(\d+) \[")
 _CONSUMED = re.compile(r"consumed_samples\s*[:=]\s*(\d+(?:\.0)?)(?![\d.e])")
 """Not as 1.63e+6, which is rounded."""
-_BATCH = pattern("global_batch_size")
-_TFLOPS = pattern(r"tflops_per_sec_per_gpu")
-_LOSS = pattern("reduced_train_loss")
 
 
 def _read(text: str) -> Reading | None:
-    time = _TIME.search(text)
-    if time is None:
+    if _TIME not in text:
         return None
-    loss = _LOSS.search(text)
+    consumed = _CONSUMED.search(text)
     return Reading(
         step=_step_of(text),
-        time_s=number(time.group(1)),
+        time_s=value_after(text, _TIME),
         n_steps=1.0,
-        batch=field_of(_BATCH.search(text)),
-        consumed=field_of(_CONSUMED.search(text)),
-        tflops=field_of(_TFLOPS.search(text)),
+        batch=value_after(text, "global_batch_size"),
+        consumed=number(consumed.group(1)) if consumed else NAN,
+        tflops=value_after(text, "tflops_per_sec_per_gpu"),
         stamp_s=stamp_in(text),
-        loss=field_of(loss),
-        has_loss=float(loss is not None),
+        loss=value_after(text, "reduced_train_loss"),
+        has_loss=float("reduced_train_loss" in text),
     )
 
 
 def _step_of(text: str) -> float:
     """The global step, else that of the epoch's bar or line."""
-    step = field_of(_STEP.search(text))
+    step = value_after(text, "global_step")
     if math.isfinite(step):
         return step
     found = _ITERATION.search(text) or _BAR.search(text)
@@ -52,4 +47,4 @@ def _step_of(text: str) -> float:
     return epoch * of_epoch + at
 
 
-FORMAT = LogFormat("nemo", "NeMo", (b"train_step_timing in s",), _read)
+FORMAT = LogFormat("nemo", "NeMo", (_TIME.encode(),), _read)

@@ -6,6 +6,8 @@ SOURCE: torchrun --tee: [default0]:, [rank0]:; Open MPI --tag-output: [1,0]<stdo
 
 import re
 
+PREFIX_BYTES = 40
+"""The first word of so many bytes shows the rank, where one was read behind the same word."""
 _ESCAPE = re.compile(r"\x1b(?:\[[0-9;:?<=>]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
 _RANK = re.compile(
     r"\s{0,8}(?:\[(?:rank|default)(\d{1,7})\]:?|\[\d{1,6},(\d{1,7})\](?:\[[\w.:-]{1,255}\])?"

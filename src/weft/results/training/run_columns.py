@@ -7,6 +7,7 @@ import numpy as np
 from weft.results.training.collector import MOST_REMARKS, RunSoFar
 from weft.results.training.log_format import Columns, LogFormat, selected, steps_between
 from weft.results.training.model import Floats, Remark, Stated, TrainingFacts, TrainingRun
+from weft.results.training.registry import format_of
 
 LONGEST_STEP_S = 1e7
 """115 days."""
@@ -26,20 +27,21 @@ class FinishedRun(NamedTuple):
 def finished_run(so_far: RunSoFar, rank: str, n_ranks: int) -> FinishedRun:
     """The run of the readings."""
     columns = so_far.columns()
+    of = format_of(so_far.of, columns)
     n_readings = so_far.n_readings
     loss_nan = columns["line"][(columns["has_loss"] > 0) & ~np.isfinite(columns["loss"])]
     has_loss = bool((columns["has_loss"] > 0).any())
-    columns, remarks = so_far.of.timed(columns, so_far.facts)
+    columns, remarks = of.timed(columns, so_far.facts)
     columns = columns | {"n_steps": _n_steps(columns)}
     columns = columns | {"batch": _batches(columns, so_far.facts)}
     columns, odd = _true_times(columns)
     remarks += odd + _clock_remarks(columns)
     everything = sorted([*so_far.remarks, *remarks])
     if columns["time_s"].size == 0:
-        return FinishedRun(None, tuple(everything[:MOST_REMARKS]), n_readings, so_far.of)
+        return FinishedRun(None, tuple(everything[:MOST_REMARKS]), n_readings, of)
     run = TrainingRun(
-        tool=so_far.of.name,
-        title=so_far.of.title,
+        tool=of.name,
+        title=of.title,
         facts=so_far.facts,
         steps=columns["step"],
         n_steps=columns["n_steps"],
@@ -49,7 +51,7 @@ def finished_run(so_far: RunSoFar, rank: str, n_ranks: int) -> FinishedRun:
         stamps_s=columns["stamp_s"],
         lines=columns["line"],
         follows=columns["follows"],
-        sample=so_far.of.sample,
+        sample=of.sample,
         rank=rank,
         n_ranks=n_ranks,
         n_repeated=so_far.n_repeated,
@@ -58,7 +60,7 @@ def finished_run(so_far: RunSoFar, rank: str, n_ranks: int) -> FinishedRun:
         remarks=tuple(everything[:MOST_REMARKS]),
         n_remarks=so_far.n_remarks + len(remarks),
     )
-    return FinishedRun(run, run.remarks, n_readings, so_far.of)
+    return FinishedRun(run, run.remarks, n_readings, of)
 
 
 def _n_steps(columns: Columns) -> Floats:

@@ -10,11 +10,9 @@ import numpy as np
 
 from weft.results.training.log_format import Columns, LogFormat, selected
 from weft.results.training.model import Floats, Reading, Remark, TrainingFacts
-from weft.results.training.values import field_of, number, pattern, stamp_in
+from weft.results.training.values import number, stamp_in, value_after
 
 _STEP = re.compile(r"step:\s*(\d+)\s.*?(?:tps|wps):\s*([\d,]+(?:\.\d+)?|nan)")
-_LOSS = pattern("loss")
-_TFLOPS = pattern("tflops")
 DISAGREEMENT = 0.05
 """The clock and the stated tokens/s differ by rounding and by the work of printing; by more, one of
 them is about something else."""
@@ -24,15 +22,14 @@ def _read(text: str) -> Reading | None:
     found = _STEP.search(text)
     if found is None:
         return None
-    loss = _LOSS.search(text)
     return Reading(
         step=number(found.group(1)),
         time_s=np.nan,
         rate=number(found.group(2)),
-        tflops=field_of(_TFLOPS.search(text)),
+        tflops=value_after(text, "tflops:"),
         stamp_s=stamp_in(text),
-        loss=field_of(loss),
-        has_loss=float(loss is not None),
+        loss=value_after(text, "loss:"),
+        has_loss=float("loss:" in text),
     )
 
 
@@ -74,4 +71,4 @@ def _by_clock(columns: Columns, by_clock: Floats) -> Columns:
     return selected(columns | {"time_s": by_clock}, slice(1, None))
 
 
-FORMAT = LogFormat("torchtitan", "torchtitan", (b"GiB(",), _read, _timed)
+FORMAT = LogFormat("torchtitan", "torchtitan", (b"memory: ",), _read, _timed, gate=b"%")
