@@ -15,6 +15,7 @@ from weft.cli import weft
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULT = str(ROOT / "tests/fixtures/field/c01-flux-hpcx-hdr.txt")
+TRAINING_LOG = str(ROOT / "tests/fixtures/training/nemo1.log")
 LOG = str(ROOT / "tests/fixtures/field_logs/11-awsofi-24-horovod.log")
 TENANTS = str(ROOT / "docs/samples/tenants.toml")
 FABRIC = str(ROOT / "docs/samples/unplugged-cable.out")
@@ -46,6 +47,8 @@ CALLS: dict[str, tuple[str, ...]] = {
     "import": (RESULT, "-o", "NEW"),
     "record": ("--dir", "NEW", "--", "true"),
     "replay": ("TRACE", *TWIN, "--dry-run"),
+    "train read": (TRAINING_LOG,),
+    "train compare": (TRAINING_LOG, TRAINING_LOG),
     "expect": ("generic-hdr", "allreduce"),
     "train expect": ("azure-ndv5", "--model", "llama-3-8b", "--gpus", "8"),
     "train plan": ("azure-ndv5", "--model", "llama-3-8b", "--gpus", "8", "--global-batch", "16"),

@@ -8,7 +8,7 @@ import numpy as np
 from weft.cli.output import finding_lines, terminal_width
 from weft.core.units import format_significant
 from weft.core.words import counted
-from weft.train.log.judged_run import JudgedRun, percent, seconds, straggler_words
+from weft.train.log.judged_run import JudgedRun, seconds, straggler_words
 from weft.train.log.left_out import left_out_words
 from weft.train.log.throughput import Throughput, interval
 
@@ -61,7 +61,7 @@ def _what_was_read(judged: JudgedRun) -> str:
     run = judged.run
     n, total = run.times_s.size, int(run.n_steps.sum())
     steps = counted(total, "step") if total == n else f"{counted(n, 'mean')} of {total:,} steps"
-    rank = f", rank {run.rank} of {run.n_ranks} that print" if run.n_ranks > 1 else ""
+    rank = f", rank {run.rank} ({run.n_ranks} ranks print them)" if run.n_ranks > 1 else ""
     span = f"lines {run.first_line} to {run.last_line}"
     if run.first_line == run.last_line:
         span = f"line {run.first_line}"
@@ -79,18 +79,14 @@ def _rate_lines(rates: Throughput, sample: str) -> list[str]:
         lines.append(_row("tokens/s", f"{_with_interval(rates.tokens_s, rates)} = {how}"))
     elif rates.samples_s and rates.batch:
         how = f"batch {rates.batch.value:,.0f} ({rates.batch.source}) / step time"
-        lines.append(
-            _row(
-                f"{sample}s/s"[:_LABEL],
-                f" {_with_interval(rates.samples_s, rates)} = {how}".strip(),
-            )
-        )
+        label = "images/s" if sample == "image" else "samples/s"
+        lines.append(_row(label, f"{_with_interval(rates.samples_s, rates)} = {how}"))
     if gpus:
         each = (rates.tokens_s or rates.samples_s or 0.0) / rates.gpus.value if rates.gpus else 0.0
-        unit = "tokens/s" if rates.tokens_s else f"{sample}s/s"
+        unit = "tokens/s" if rates.tokens_s else "images/s" if sample == "image" else "samples/s"
         lines.append(_row("a GPU", f"{format_significant(each)} {unit}, {gpus}" if each else gpus))
     if rates.tflops:
-        mfu = f", MFU {percent(rates.mfu)} {rates.mfu_source}" if rates.mfu else ""
+        mfu = f", MFU {100 * rates.mfu:.1f} % {rates.mfu_source}" if rates.mfu else ""
         value = format_significant(rates.tflops)
         lines.append(_row("FLOPs", f"{value} TFLOP/s a GPU ({rates.tflops_source}){mfu}"))
     return lines + _lacking(rates, sample)
@@ -102,7 +98,13 @@ def _lacking(rates: Throughput, sample: str) -> list[str]:
     if sample == "sequence":
         lacking.insert(0, ("--sequence", rates.sequence))
     names = [name for name, stated in lacking if stated is None]
-    return [_row("not known", f"{', '.join(names)}: the log does not state it")] if names else []
+    if not names:
+        return []
+    return [_row("more", f"with {' and '.join(names)} N: the log does not state {_them(names)}")]
+
+
+def _them(names: list[str]) -> str:
+    return "it" if len(names) == 1 else "them"
 
 
 def _with_interval(value: float, rates: Throughput) -> str:

@@ -18,6 +18,8 @@ _ALL_READ = 2000
 _PATIENCE = 4
 """The others are read again where that rank is silent for so many lines of each."""
 _LONGER = 1.02
+_MOST_STEPS = 1e15
+"""Above, floats do not hold every whole number."""
 NOTHING, CHECKPOINT, EVALUATION = 0.0, 1.0, 2.0
 _FIELDS = Reading._fields[:N_FIGURES]
 _WIDTH = N_FIGURES + 2
@@ -102,15 +104,15 @@ class Collector:
         run = runs[-1]
         if run.of is not of:
             return True
-        if reading.step > run.last or reading.step != reading.step:
+        if reading.step > run.last or not _is_number(reading.step):
             return False
         return reading.step not in (run.last, run.before) or has_heading()
 
     def add(self, rank: str, reading: Reading, line: int, follows: float) -> None:
         """Add a reading to the run of its rank, unless it states a step again."""
         run = self.ranks[rank][-1]
-        if reading.step != reading.step:
-            run.remark(line, "the number of the step is not a number")
+        if not _is_number(reading.step):
+            run.remark(line, "the number of the step is not one")
             return
         if reading.step <= run.last:
             run.n_repeated += 1
@@ -138,3 +140,7 @@ class Collector:
             key=lambda rank: sum(run.n_readings for run in self.ranks[rank]),
             default="",
         )
+
+
+def _is_number(step: float) -> bool:
+    return abs(step) <= _MOST_STEPS

@@ -31,11 +31,13 @@ def finished_run(so_far: RunSoFar, rank: str, n_ranks: int) -> FinishedRun:
     n_readings = so_far.n_readings
     loss_nan = columns["line"][(columns["has_loss"] > 0) & ~np.isfinite(columns["loss"])]
     has_loss = bool((columns["has_loss"] > 0).any())
-    columns, remarks = of.timed(columns, so_far.facts)
-    columns = columns | {"n_steps": _n_steps(columns)}
-    columns = columns | {"batch": _batches(columns, so_far.facts)}
-    columns, odd = _true_times(columns)
-    remarks += odd + _clock_remarks(columns)
+    # What a damaged log states may be as large as a float can be.
+    with np.errstate(all="ignore"):
+        columns, remarks = of.timed(columns, so_far.facts)
+        columns = columns | {"n_steps": _n_steps(columns)}
+        columns = columns | {"batch": _batches(columns, so_far.facts)}
+        columns, odd = _true_times(columns)
+        remarks += odd + _clock_remarks(columns)
     everything = sorted([*so_far.remarks, *remarks])
     if columns["time_s"].size == 0:
         return FinishedRun(None, tuple(everything[:MOST_REMARKS]), n_readings, of)

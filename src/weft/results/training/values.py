@@ -53,7 +53,8 @@ def value_after(text: str, name: str, start: int = 0) -> float:
         return NAN
     at += len(name)
     try:
-        return float(text[at : at + _SHORT].lstrip(" :=").split(None, 1)[0])
-    except (ValueError, IndexError):
+        word, _ = text[at : at + _SHORT].lstrip(" :=").split(None, 1)
+        return float(word)
+    except ValueError:
         found = _NUMBER.match(text, at)
     return NAN if found is None else number(found.group(1))

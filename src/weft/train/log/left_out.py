@@ -21,7 +21,8 @@ def left_out_words(judged: JudgedRun) -> str:
         time = float(np.median(run.times_s[steady.batch_change : steady.first]))
         ratio = time / steady.summary.median - 1
         word = "longer" if ratio > 0 else "shorter"
-        what = counted(warm, "reading" if run.n_steps.max() > 1 else "step")
+        noun = "reading" if run.n_steps.max() > 1 else "step"
+        what = noun if warm == 1 else counted(warm, noun)
         how = f"{percent(abs(ratio))} {word} ({steady.method}, {SOURCE})"
         parts.append(f"the first {what}, {how}")
     left = "; left out: " + ", and ".join(parts) if parts else "; none left out"

@@ -5,14 +5,17 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import median_filter
 
 from weft.results.training.model import TrainingRun
 from weft.stats.change_points import find_changes
 from weft.stats.drift import NOTABLE, Drift, trend
 from weft.stats.summary import INTERVAL_FROM, Floats, Summary, summarise
-from weft.stats.warm_up import bounds, warm_up
+from weft.stats.warm_up import LEAST_EXCESS, bounds, warm_up
 from weft.train.log.stragglers import StragglerGroup, straggler_groups
 
+WINDOW = 51
+"""Readings whose median is the level around the one in their middle."""
 LEVELS_FROM = 20
 """Readings from which on a change of level between them is looked for."""
 
@@ -64,8 +67,7 @@ def steady_state(run: TrainingRun) -> SteadyState | None:
         return None
     first = changed + found.n
     steady = run.times_s[first:]
-    _, high = bounds(steady)
-    slow = steady > high
+    slow = _slow(steady)
     if (~slow).sum() < INTERVAL_FROM:
         return None
     summary = summarise(steady[~slow])
@@ -86,6 +88,17 @@ def steady_state(run: TrainingRun) -> SteadyState | None:
         drift=drift,
         total_s=float((steady * run.n_steps[first:]).sum()),
     )
+
+
+def _slow(times: Floats) -> NDArray[np.bool_]:
+    """Whether each time is an outlier above the median of those around it: a level that changes is
+    no crowd of stragglers."""
+    window = min(WINDOW, times.size - 1 + times.size % 2)
+    level = median_filter(times, size=window, mode="reflect")
+    _, high = bounds(times - level + np.median(times))
+    far = times - level > high - np.median(times)
+    slow: NDArray[np.bool_] = far & (times > (1 + LEAST_EXCESS) * level)
+    return slow
 
 
 def _last_batch_change(batches: Floats) -> int:

@@ -1,0 +1,221 @@
+import gzip
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from weft.core.errors import InputError
+from weft.results.training.log_reader import read_training_log, read_training_stream
+from weft.results.training.model import TrainingLog
+
+FIXTURES = Path(__file__).parents[3] / "fixtures/training"
+
+
+def read(text: str | bytes) -> TrainingLog:
+    data = text.encode() if isinstance(text, str) else text
+    return read_training_stream(io.BytesIO(data), "a log")
+
+
+def megatron(step: int, ms: str = "100.0", *, more: str = "", unit: str = "ms") -> str:
+    return (
+        f" iteration {step:8d}/  500 | consumed samples: {8 * step:12d} | elapsed time per "
+        f"iteration ({unit}): {ms} | learning rate: 1E-05 | global batch size:     8 | "
+        f"lm loss: 2.1E+00 | number of nan iterations:   0 |{more}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "title", "n_runs", "n_steps", "first_s", "sequence", "batch", "gpus"),
+    [
+        ("nemo1.log", "NeMo", 1, 50, 71.2, 8192, 1024, 512),
+        ("nemo2.log", "NeMo", 1, 40, 7.126, None, 256, 64),
+        ("megatron-lm.log", "Megatron-LM", 2, 101, 30.39, 8192, 1024, 512),
+        ("megatron-deepspeed.log", "Megatron-DeepSpeed", 1, 30, 190.3, 2048, 2048, 384),
+        ("torchtitan.log", "torchtitan", 1, 300, 9.1, 8192, 32, 128),
+        ("horovod.log", "Horovod", 1, 10, 32 / 301, None, 2048, 64),
+        ("lightning.log", "Lightning", 1, 115, 8.77, None, None, 8),
+        ("steps.csv", "CSV", 1, 40, 9.0, None, None, None),
+    ],
+)
+def test_each_format_gives_its_steps_and_what_the_log_states(
+    name: str,
+    title: str,
+    n_runs: int,
+    n_steps: int,
+    first_s: float,
+    sequence: int | None,
+    batch: int | None,
+    gpus: int | None,
+) -> None:
+    log = read_training_log(FIXTURES / name)
+    run = log.runs[0]
+    assert (run.title, len(log.runs), run.n_steps.sum()) == (title, n_runs, n_steps)
+    assert run.times_s[0] == pytest.approx(first_s, rel=0.02)
+    facts = run.facts
+    stated = [None if one is None else one.value for one in (facts.sequence, facts.gpus)]
+    assert stated == [sequence, gpus]
+    assert np.isnan(run.batches[-1]) if batch is None else run.batches[-1] == batch
+    lines = (FIXTURES / name).read_text().split("\n")
+    assert str(int(run.steps[0])) in lines[run.first_line - 1]
+
+
+def test_two_runs_in_one_file_are_two_runs_also_where_the_second_goes_on() -> None:
+    first, second = read_training_log(FIXTURES / "megatron-lm.log").runs
+    assert (first.steps[0], first.steps[-1], second.steps[0], second.steps[-1]) == (
+        1,
+        101,
+        101,
+        150,
+    )
+    assert first.facts.gpus is not None
+    assert second.facts.gpus is not None
+    assert (first.facts.gpus.line, second.facts.gpus.line) == (1, 120)
+
+
+def test_a_run_without_heading_begins_where_the_steps_go_back() -> None:
+    log = read("".join(megatron(i) for i in (1, 2, 3, 4, 1, 2, 3)))
+    assert [run.steps.tolist() for run in log.runs] == [[1, 2, 3, 4], [1, 2, 3]]
+
+
+def test_ranks_that_print_the_same_steps_are_taken_apart_by_their_prefix() -> None:
+    lines = [f"[default{rank}]:{megatron(i)}" for i in range(1, 5) for rank in (3, 7)]
+    (run,) = read("".join(lines)).runs
+    assert (run.rank, run.n_ranks, run.n_repeated) == ("3", 2, 0)
+    assert run.steps.tolist() == [1, 2, 3, 4]
+    assert run.lines.tolist() == [1, 3, 5, 7]
+
+
+def test_ranks_without_a_prefix_are_one_run_whose_steps_come_again() -> None:
+    lines = [megatron(i) for i in (1, 1, 1, 2, 2, 3, 2, 3, 3)]
+    (run,) = read("".join(lines)).runs
+    assert run.steps.tolist() == [1, 2, 3]
+    assert run.n_repeated == 6
+
+
+def test_a_rank_that_prints_on_where_the_main_one_falls_silent_is_read_again() -> None:
+    both = [f"{rank}: {megatron(i)}" for i in range(1, 1500) for rank in (0, 1)]
+    alone = [f"1: {megatron(i)}" for i in range(1500, 6000)]
+    (run,) = read("".join(both + alone)).runs
+    assert run.rank == "1"
+    assert run.steps[-1] == 5999
+
+
+def test_steps_that_are_not_numbers_are_named_by_line() -> None:
+    text = megatron(1) + megatron(2, "nan") + megatron(3, "-5.0") + megatron(4, "inf")
+    (run,) = read(text).runs
+    assert run.steps.tolist() == [1]
+    assert [(one.line, one.text) for one in run.remarks] == [
+        (2, "the step time is no number"),
+        (3, "the step time is -0.005 s"),
+        (4, "the step time is infinite"),
+    ]
+
+
+def test_a_loss_that_is_no_number_is_named_by_its_first_line() -> None:
+    text = megatron(1) + megatron(2).replace("2.1E+00", "nan") + megatron(3)
+    (run,) = read(text).runs
+    assert (run.loss_nan_line, run.steps.tolist()) == (2, [1, 2, 3])
+
+
+def test_mixed_units_are_converted_and_named() -> None:
+    (run,) = read(megatron(1, "250.0") + megatron(2, "0.25", unit="s")).runs
+    assert run.times_s.tolist() == [0.25, 0.25]
+    assert run.remarks[0] == (2, "step times in s from here, in ms before")
+
+
+def test_a_time_in_another_unit_than_it_says_is_left_out() -> None:
+    good = megatron(1, "0.1", unit="s", more=" samples per second: 80.0 |")
+    wrong = megatron(2, "100.0", unit="s", more=" samples per second: 80.0 |")
+    (run,) = read(good + wrong).runs
+    assert run.steps.tolist() == [1]
+    assert "the time seems to be in ms" in run.remarks[0].text
+
+
+def test_a_clock_that_goes_back_is_named() -> None:
+    stamps = ("2026-05-01 12:00:00", "2026-05-01 12:00:05", "2026-05-01 11:00:05")
+    text = "".join(f" [{one}]{megatron(i)}" for i, one in enumerate(stamps, start=1))
+    (run,) = read(text).runs
+    assert run.remarks == ((3, "the clock goes back by 3,600 s"),)
+    assert run.steps.size == 3
+
+
+def test_a_clock_that_jumps_ahead_of_the_tokens_a_second_is_named() -> None:
+    text = (FIXTURES / "torchtitan.log").read_text()
+    lines = text.split("\n")
+    lines[9:] = [line.replace("2026-05-01 12:", "2026-05-01 13:") for line in lines[9:]]
+    (run,) = read("\n".join(lines)).runs
+    assert [one.line for one in run.remarks] == [11]
+    assert run.remarks[0].text.startswith("the clock jumps by +3.6e+03 s")
+
+
+def test_gpus_that_contradict_the_clock_are_not_believed() -> None:
+    text = (FIXTURES / "torchtitan.log").read_text().replace("dp_shard=16", "dp_shard=32")
+    (run,) = read(text).runs
+    assert np.median(run.times_s) == pytest.approx(1.16, rel=0.01)
+    assert "the clock differ by a factor of 2" in run.remarks[0].text
+
+
+def test_a_figure_that_a_log_states_twice_is_not_guessed() -> None:
+    (run,) = read("seq_length ..... 2048\nseq_length ..... 4096\n" + megatron(1)).runs
+    assert run.facts.sequence is None
+    assert run.remarks[0].line == 1
+    assert "4096 in line 2" in run.remarks[0].text
+
+
+def test_a_checkpoint_between_two_steps_is_remembered_with_the_second() -> None:
+    text = megatron(1) + "saving checkpoint at iteration 1 to /x\n" + megatron(2, "900.0")
+    assert read(text).runs[0].follows.tolist() == [0, 1]
+
+
+def test_steps_behind_megabytes_of_other_lines_have_their_line() -> None:
+    noise = "node1:1:2 [0] NCCL INFO Channel 00/16 : 0[0] -> 1[1] via NET/IB/0\n" * 50_000
+    (run,) = read(megatron(1) + noise + megatron(2) + noise + megatron(3)).runs
+    assert run.lines.tolist() == [1, 50_002, 100_003]
+
+
+def test_a_packed_log_and_one_in_utf_16_are_read() -> None:
+    text = megatron(1) + megatron(2)
+    assert read(gzip.compress(text.encode())).runs[0].steps.tolist() == [1, 2]
+    assert read(text.encode("utf-16")).runs[0].steps.tolist() == [1, 2]
+
+
+def test_units_of_a_csv_stand_in_its_header_or_cells() -> None:
+    (run,) = read("step,step_time_ms\n1,100\n2,0.25 s\n").runs
+    assert run.times_s.tolist() == [0.1, 0.25]
+    with pytest.raises(InputError, match="line 2: a step time without a unit") as caught:
+        read("step,step_time\n1,100\n2,200\n")
+    assert "step_time_ms" in str(caught.value)
+
+
+def test_a_csv_of_clocks_gives_times_by_differences() -> None:
+    (run,) = read("Wall time,Step,Value\n1000.0,0,3.1\n1002.0,1,3.0\n1006.0,3,2.9\n").runs
+    assert run.times_s.tolist() == [2.0, 2.0]
+    assert run.lines.tolist() == [3, 4]
+
+
+def test_bars_without_step_times_are_joined_until_their_time_is_known() -> None:
+    bars = "".join(
+        f"Epoch 0: {i:3d}%| | {i}/100 [00:{int(i * 0.25):02d}<00:10, {4.0:5.2f}it/s]\n"
+        for i in range(101)
+    )
+    (run,) = read(bars).runs
+    assert run.n_steps.max() < 20
+    assert np.median(run.times_s) == pytest.approx(0.25, rel=0.05)
+
+
+def test_images_a_second_need_the_batch() -> None:
+    with pytest.raises(InputError, match="no usable step time in 2 steps") as caught:
+        read("Iter #0: 301.5 img/sec per GPU\nIter #1: 300.5 img/sec per GPU\n")
+    assert "Batch size: N" in str(caught.value)
+
+
+def test_what_is_no_training_log_is_refused() -> None:
+    with pytest.raises(InputError, match="no training step in these 2 lines"):
+        read("hello\nEpoch of great change: 100%\n")
+    with pytest.raises(InputError, match="the file is empty"):
+        read("")
+    with pytest.raises(InputError, match="binary"):
+        read(b"\x7fELF\x00\x01")
+    with pytest.raises(InputError, match="cannot be read"):
+        read_training_log(FIXTURES)
