@@ -7,8 +7,8 @@ from math import isfinite
 
 import numpy as np
 
-from weft.results.training.log_format import Columns, LogFormat
-from weft.results.training.model import N_FIGURES, Reading, Remark, TrainingFacts
+from weft.results.training.formats.log_format import Columns, LogFormat
+from weft.results.training.model import N_FIGURES, Remark, StepReading, TrainingFacts
 
 MOST_REMARKS = 20
 """So many remarks of a run are kept with their text; the others are counted."""
@@ -21,7 +21,7 @@ _LONGER = 1.02
 _MOST_STEPS = 1e15
 """Above, floats do not hold every whole number."""
 NOTHING, CHECKPOINT, EVALUATION = 0.0, 1.0, 2.0
-_FIELDS = Reading._fields[:N_FIGURES]
+_FIELDS = StepReading._fields[:N_FIGURES]
 _WIDTH = N_FIGURES + 2
 
 
@@ -47,7 +47,7 @@ class RunSoFar:
         if len(self.remarks) < MOST_REMARKS:
             self.remarks.append(Remark(line, text))
 
-    def add(self, reading: Reading, line: int, follows: float) -> None:
+    def add(self, reading: StepReading, line: int, follows: float) -> None:
         """Add a reading of a step that comes after the last one."""
         if reading.unit != self.unit and isfinite(reading.time_s):
             if self.unit:
@@ -88,14 +88,14 @@ class Collector:
         self._n_passed += 1
         return self._n_passed < _PATIENCE * len(self.ranks)
 
-    def is_slow(self, rank: str, reading: Reading) -> bool:
+    def is_slow(self, rank: str, reading: StepReading) -> bool:
         """Whether a step took longer than the one before: then what was done between them counts.
         Of a log with rates only this is not known."""
         runs = self.ranks.get(rank)
         return not runs or not reading.time_s <= _LONGER * runs[-1].last_time_s
 
     def is_new_run(
-        self, rank: str, reading: Reading, of: LogFormat, has_heading: Callable[[], bool]
+        self, rank: str, reading: StepReading, of: LogFormat, has_heading: Callable[[], bool]
     ) -> bool:
         """Whether this reading begins a run of its rank."""
         runs = self.ranks.get(rank)
@@ -108,7 +108,7 @@ class Collector:
             return False
         return reading.step not in (run.last, run.before) or has_heading()
 
-    def add(self, rank: str, reading: Reading, line: int, follows: float) -> None:
+    def add(self, rank: str, reading: StepReading, line: int, follows: float) -> None:
         """Add a reading to the run of its rank, unless it states a step again."""
         run = self.ranks[rank][-1]
         if not _is_number(reading.step):

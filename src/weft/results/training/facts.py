@@ -9,8 +9,8 @@ import math
 import re
 from collections.abc import Iterator
 
+from weft.results.training.formats.values import NUMBER, number
 from weft.results.training.model import Remark, Stated, TrainingFacts
-from weft.results.training.values import NUMBER, number
 
 _IS = r"[ .'\"]*[:=]?[ .'\"]*"
 _FIELDS: dict[str, tuple[tuple[bytes, str], ...]] = {

@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 from weft.results.lines.clean import Buffer
-from weft.results.training.csv_table import table_of
+from weft.results.training.formats.csv_table import table_of
+from weft.results.training.formats.registry import SCANNED
 from weft.results.training.log_stream import BLOCK_BYTES, blocks, places
 from weft.results.training.rank_prefix import without_rank
-from weft.results.training.registry import SCANNED
 
 _HEAD_BYTES = 1 << 16
 

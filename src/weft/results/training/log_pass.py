@@ -2,11 +2,11 @@
 
 from weft.results.training.collector import CHECKPOINT, EVALUATION, NOTHING, Collector
 from weft.results.training.facts import facts_in
-from weft.results.training.log_format import LogFormat
+from weft.results.training.formats.log_format import LogFormat
+from weft.results.training.formats.registry import SCANNED
 from weft.results.training.log_stream import Readable, blocks, places
-from weft.results.training.model import Reading, Remark, TrainingFacts
+from weft.results.training.model import Remark, StepReading, TrainingFacts
 from weft.results.training.rank_prefix import PREFIX_BYTES, without_rank
-from weft.results.training.registry import SCANNED
 
 _HEADING_BYTES = 1 << 24
 """So much before the first step of a run is searched for what the log states of the job."""
@@ -64,7 +64,7 @@ class LogPass:
         self._behind.end()
         self._line += content.count(b"\n", counted_to)
 
-    def _take(self, of: LogFormat, rank: str, reading: Reading) -> None:
+    def _take(self, of: LogFormat, rank: str, reading: StepReading) -> None:
         """Add a reading, with the facts of the text before it where it begins a run."""
         collector = self.collector
         if collector.is_new_run(rank, reading, of, self._note_facts):

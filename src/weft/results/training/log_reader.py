@@ -10,11 +10,11 @@ from weft.core.errors import InputError
 from weft.core.words import counted
 from weft.results.result_file import PACKED_MARK, WIDE_MARKS, refuse_binary, unpacked
 from weft.results.training.collector import Collector
-from weft.results.training.csv_table import read_rows, table_of
+from weft.results.training.formats.csv_table import read_rows, table_of
+from weft.results.training.formats.registry import EXPECTED
 from weft.results.training.log_pass import LogPass
 from weft.results.training.log_stream import Readable, blocks
 from weft.results.training.model import TrainingLog, TrainingRun
-from weft.results.training.registry import EXPECTED
 from weft.results.training.run_columns import finished_run
 
 HEAD_BYTES = 1 << 16

@@ -4,7 +4,7 @@ for marks, and only lines with one are decoded."""
 from collections.abc import Iterator
 from typing import Protocol
 
-from weft.results.training.log_format import LogFormat
+from weft.results.training.formats.log_format import LogFormat
 
 BLOCK_BYTES = 1 << 20
 LONGEST_LINE = 1 << 13

@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 NAN = math.nan
 
 
-class Reading(NamedTuple):
+class StepReading(NamedTuple):
     """One statement of a log about a step, or about the mean of some. NaN is what it lacks.
 
     `step` is the tool's own number; `n_steps` the steps that the time is the mean of, 0 where the
@@ -39,7 +39,7 @@ class Reading(NamedTuple):
         return self[:-1]
 
 
-N_FIGURES = len(Reading._fields) - 1
+N_FIGURES = len(StepReading._fields) - 1
 """All but the unit."""
 
 

@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.results.training.collector import MOST_REMARKS, RunSoFar
-from weft.results.training.log_format import Columns, LogFormat, selected, steps_between
+from weft.results.training.formats.log_format import Columns, LogFormat, selected, steps_between
+from weft.results.training.formats.registry import format_of
 from weft.results.training.model import Floats, Remark, Stated, TrainingFacts, TrainingRun
-from weft.results.training.registry import format_of
 
 LONGEST_STEP_S = 1e7
 """115 days."""

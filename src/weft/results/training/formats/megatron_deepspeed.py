@@ -6,8 +6,8 @@ megatron/training.py: training_log; the former prints seconds, the latter millis
 
 import numpy as np
 
-from weft.results.training import megatron_lm
-from weft.results.training.log_format import Columns, LogFormat
+from weft.results.training.formats import megatron_lm
+from weft.results.training.formats.log_format import Columns, LogFormat
 
 
 def _states_samples(columns: Columns) -> bool:

@@ -7,9 +7,9 @@ nemo/lightning/pytorch/callbacks/progress_printer.py: the line of NeMo 2.
 import math
 import re
 
-from weft.results.training.log_format import LogFormat
-from weft.results.training.model import NAN, Reading
-from weft.results.training.values import number, stamp_in, value_after
+from weft.results.training.formats.log_format import LogFormat
+from weft.results.training.formats.values import number, stamp_in, value_after
+from weft.results.training.model import NAN, StepReading
 
 _TIME = "train_step_timing in s"
 _ITERATION = re.compile(r"epoch (\d+), iteration (\d+)/(\d+)")
@@ -18,11 +18,11 @@ _CONSUMED = re.compile(r"consumed_samples\s*[:=]\s*(\d+(?:\.0)?)(?![\d.e])")
 """Not as 1.63e+6, which is rounded."""
 
 
-def _read(text: str) -> Reading | None:
+def _read(text: str) -> StepReading | None:
     if _TIME not in text:
         return None
     consumed = _CONSUMED.search(text)
-    return Reading(
+    return StepReading(
         step=_step_of(text),
         time_s=value_after(text, _TIME),
         n_steps=1.0,

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from weft.core.errors import InputError
 from weft.results.training.collector import NOTHING, Collector
-from weft.results.training.log_format import LogFormat
-from weft.results.training.model import NAN, Reading, TrainingFacts
-from weft.results.training.values import number
+from weft.results.training.formats.log_format import LogFormat
+from weft.results.training.formats.values import number
+from weft.results.training.model import NAN, StepReading, TrainingFacts
 
 _TIME = re.compile(
     r"^(?:train_)?(?:step|iteration|iter|batch)[ _]?(?:time|timing|duration)?[ _]*(?:in|\()?[ _]*"
@@ -36,7 +36,7 @@ _UNIT_NEEDED = (
 FORMAT = LogFormat("csv", "CSV", (), lambda _: None)
 
 
-class Table(NamedTuple):
+class CsvTable(NamedTuple):
     """Where the columns are; -1 of those that are not. `unit`: of the times, "" where cells say."""
 
     separator: str
@@ -50,7 +50,7 @@ class Table(NamedTuple):
     n_columns: int
 
 
-def table_of(head: str) -> Table | None:
+def table_of(head: str) -> CsvTable | None:
     """The columns of a table whose header is the first line; None where none names a step's time
     or clock."""
     line = next((one for one in head.split("\n") if one.strip() and one[:1] != "#"), "")
@@ -69,7 +69,7 @@ def table_of(head: str) -> Table | None:
     time, unit = _time_column(names)
     if time < 0 and (found["clock"] < 0 or found["step"] < 0):
         return None
-    return Table(separator, time, unit, **found, loss=loss, tflops=tflops, n_columns=len(names))
+    return CsvTable(separator, time, unit, **found, loss=loss, tflops=tflops, n_columns=len(names))
 
 
 def _time_column(names: list[str]) -> tuple[int, str]:
@@ -80,7 +80,7 @@ def _time_column(names: list[str]) -> tuple[int, str]:
     return next((i for i, name in enumerate(names) if _BARE_TIME.match(name)), -1), ""
 
 
-def read_rows(table: Table, lines: Iterator[str], name: str) -> tuple[Collector, int]:
+def read_rows(table: CsvTable, lines: Iterator[str], name: str) -> tuple[Collector, int]:
     """The rows as readings, and how many lines there are. Raises InputError for times without a
     unit."""
     collector = Collector()
@@ -106,7 +106,7 @@ def read_rows(table: Table, lines: Iterator[str], name: str) -> tuple[Collector,
             continue
         before = (step, clock)
         loss = _cell(cells, table.loss)
-        reading = Reading(
+        reading = StepReading(
             step=step,
             time_s=time,
             batch=_cell(cells, table.batch),
@@ -126,7 +126,7 @@ def _cell(cells: list[str], at: int) -> float:
     return number(cells[at].strip().strip('"')) if at >= 0 else NAN
 
 
-def _time_of(table: Table, cells: list[str], name: str, line: int) -> tuple[float, str]:
+def _time_of(table: CsvTable, cells: list[str], name: str, line: int) -> tuple[float, str]:
     """The time of a row in seconds, and its unit, "" of a row without one. Raises InputError
     where no unit is stated."""
     if table.time < 0:

@@ -1,6 +1,6 @@
 """The formats of training logs there are, by name. Where two read a line, the first one counts."""
 
-from weft.results.training import (
+from weft.results.training.formats import (
     horovod,
     lightning,
     megatron_deepspeed,
@@ -8,7 +8,7 @@ from weft.results.training import (
     nemo,
     torchtitan,
 )
-from weft.results.training.log_format import Columns, LogFormat
+from weft.results.training.formats.log_format import Columns, LogFormat
 
 _MODULES = (nemo, megatron_deepspeed, megatron_lm, torchtitan, horovod, lightning)
 FORMATS: dict[str, LogFormat] = {module.FORMAT.name: module.FORMAT for module in _MODULES}

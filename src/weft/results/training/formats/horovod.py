@@ -7,19 +7,19 @@ import re
 
 import numpy as np
 
-from weft.results.training.log_format import Columns, LogFormat
-from weft.results.training.model import Reading, Remark, TrainingFacts
-from weft.results.training.values import NUMBER, number, stamp_in
+from weft.results.training.formats.log_format import Columns, LogFormat
+from weft.results.training.formats.values import NUMBER, number, stamp_in
+from weft.results.training.model import Remark, StepReading, TrainingFacts
 
 _ITERATION = re.compile(rf"Iter #(\d+): ({NUMBER}) img/sec per \w+")
 
 
-def _read(text: str) -> Reading | None:
+def _read(text: str) -> StepReading | None:
     found = _ITERATION.search(text)
     if found is None:
         return None
     step, rate = found.groups()
-    return Reading(step=number(step), time_s=np.nan, rate=number(rate), stamp_s=stamp_in(text))
+    return StepReading(step=number(step), time_s=np.nan, rate=number(rate), stamp_s=stamp_in(text))
 
 
 def _timed(columns: Columns, facts: TrainingFacts) -> tuple[Columns, list[Remark]]:

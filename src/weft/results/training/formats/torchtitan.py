@@ -8,9 +8,9 @@ import re
 
 import numpy as np
 
-from weft.results.training.log_format import Columns, LogFormat, selected
-from weft.results.training.model import Floats, Reading, Remark, TrainingFacts
-from weft.results.training.values import number, stamp_in, value_after
+from weft.results.training.formats.log_format import Columns, LogFormat, selected
+from weft.results.training.formats.values import number, stamp_in, value_after
+from weft.results.training.model import Floats, Remark, StepReading, TrainingFacts
 
 _STEP = re.compile(r"step:\s*(\d+)\s.*?(?:tps|wps):\s*([\d,]+(?:\.\d+)?|nan)")
 DISAGREEMENT = 0.05
@@ -18,11 +18,11 @@ DISAGREEMENT = 0.05
 them is about something else."""
 
 
-def _read(text: str) -> Reading | None:
+def _read(text: str) -> StepReading | None:
     found = _STEP.search(text)
     if found is None:
         return None
-    return Reading(
+    return StepReading(
         step=number(found.group(1)),
         time_s=np.nan,
         rate=number(found.group(2)),

@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.results.training.model import Floats, Reading, Remark, TrainingFacts
+from weft.results.training.model import Floats, Remark, StepReading, TrainingFacts
 
 Columns = dict[str, Floats]
-"""The figures of a run's readings by the field of `Reading`, and "line" and "follows"."""
+"""The figures of a run's readings by the field of `StepReading`, and "line" and "follows"."""
 Timing = Callable[[Columns, TrainingFacts], tuple[Columns, list[Remark]]]
 
 
@@ -33,7 +33,7 @@ class LogFormat(NamedTuple):
     name: str
     title: str
     marks: tuple[bytes, ...]
-    read: Callable[[str], Reading | None]
+    read: Callable[[str], StepReading | None]
     timed: Timing = as_printed
     is_of: Callable[[Columns], bool] = _always
     gate: bytes = b""

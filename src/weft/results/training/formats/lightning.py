@@ -10,9 +10,9 @@ import re
 
 import numpy as np
 
-from weft.results.training.log_format import Columns, LogFormat, selected
-from weft.results.training.model import NAN, Floats, Reading, Remark, TrainingFacts
-from weft.results.training.values import value_after
+from weft.results.training.formats.log_format import Columns, LogFormat, selected
+from weft.results.training.formats.values import value_after
+from weft.results.training.model import NAN, Floats, Remark, StepReading, TrainingFacts
 
 _BAR = re.compile(
     r"Epoch (\d+):.{0,300}?(\d+)/(\d+|\?) \[(?:(\d+):)?(\d+):(\d\d)<[^\],]*,\s*"
@@ -24,7 +24,7 @@ WIDTH = 0.05
 _MOST_EPOCH = 10_000_000.0
 
 
-def _read(text: str) -> Reading | None:
+def _read(text: str) -> StepReading | None:
     found = _BAR.search(text)
     if found is None:
         return None
@@ -32,7 +32,7 @@ def _read(text: str) -> Reading | None:
     loss = next((name for name in _LOSSES if name in text), "")
     batches = float(of_epoch) if of_epoch != "?" else _MOST_EPOCH
     elapsed = 3600.0 * float(hours or 0) + 60.0 * float(minutes) + float(seconds)
-    return Reading(
+    return StepReading(
         step=float(epoch) * batches + float(at),
         # Seconds into the epoch; `rate` says more exactly when.
         time_s=elapsed,

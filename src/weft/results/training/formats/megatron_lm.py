@@ -7,9 +7,9 @@ mean so far behind each value, as `1650.0/1648.2`.
 import re
 from math import isnan
 
-from weft.results.training.log_format import LogFormat
-from weft.results.training.model import NAN, Reading
-from weft.results.training.values import number, stamp_in, value_after
+from weft.results.training.formats.log_format import LogFormat
+from weft.results.training.formats.values import number, stamp_in, value_after
+from weft.results.training.model import NAN, StepReading
 
 _TIME = "lapsed time per iteration ("
 _STEP = re.compile(r"teration:?\s+(\d{1,15})(?:\s*/\s*\d+)?\s*\|")
@@ -18,7 +18,7 @@ _LOSSES = ("lm loss", "| loss", "total loss")
 _UNITS = {"ms)": ("ms", 1e-3), "s):": ("s", 1.0), "s) ": ("s", 1.0)}
 
 
-def read_iteration(text: str) -> Reading | None:
+def read_iteration(text: str) -> StepReading | None:
     """The iteration of a line; None where it states none."""
     at = text.find(_TIME)
     end = at + len(_TIME)
@@ -29,7 +29,7 @@ def read_iteration(text: str) -> Reading | None:
     end += len(unit) + 1
     loss = next((name for name in _LOSSES if name in text), "")
     batch = value_after(text, "l batch size", end)
-    return Reading(
+    return StepReading(
         step=number(step.group(1)),
         time_s=value_after(text, "", end) * seconds,
         batch=batch,

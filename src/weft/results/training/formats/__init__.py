@@ -1,0 +1,1 @@
+"""Formats of training logs, a file each."""
