@@ -14,6 +14,7 @@ SCRIPTS = (
     ("fabric.py",),
     ("read_results.py",),
     ("doctor_log.py",),
+    ("training_log.py",),
     ("compare_kernel.py",),
 )
 

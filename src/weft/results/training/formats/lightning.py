@@ -11,7 +11,7 @@ import re
 import numpy as np
 
 from weft.results.training.formats.log_format import Columns, LogFormat, selected
-from weft.results.training.formats.values import value_after
+from weft.results.training.formats.values import number, value_after
 from weft.results.training.model import NAN, Floats, Remark, StepReading, TrainingFacts
 
 _BAR = re.compile(
@@ -45,9 +45,10 @@ def _read(text: str) -> StepReading | None:
 
 def _seconds_in(at: float, rate: str | None, unit: str | None) -> float:
     """When the batch ended by the mean rate so far; NaN where the bar has none yet."""
-    if rate is None or rate.count(".") > 1 or float(rate) == 0:
+    value = NAN if rate is None else number(rate)
+    if not value > 0:
         return NAN
-    return at * float(rate) if unit == "s/it" else at / float(rate)
+    return at * value if unit == "s/it" else at / value
 
 
 def _timed(columns: Columns, _: TrainingFacts) -> tuple[Columns, list[Remark]]:

@@ -8,13 +8,11 @@ import re
 from math import isnan
 
 from weft.results.training.formats.log_format import LogFormat
-from weft.results.training.formats.values import number, stamp_in, value_after
+from weft.results.training.formats.values import stamp_in, value_after
 from weft.results.training.model import NAN, StepReading
 
 _TIME = "lapsed time per iteration ("
 _STEP = re.compile(r"teration:?\s+(\d{1,15})(?:\s*/\s*\d+)?\s*\|")
-_TFLOPS = ("throughput per GPU (TFLOP/s/GPU)", "TFLOPs")
-_LOSSES = ("lm loss", "| loss", "total loss")
 _UNITS = {"ms)": ("ms", 1e-3), "s):": ("s", 1.0), "s) ": ("s", 1.0)}
 
 
@@ -27,20 +25,29 @@ def read_iteration(text: str) -> StepReading | None:
     if step is None or not unit:
         return None
     end += len(unit) + 1
-    loss = next((name for name in _LOSSES if name in text), "")
+    has_loss = "loss: " in text
     batch = value_after(text, "l batch size", end)
+    tflops = value_after(text, "(TFLOP/s/GPU)", end)
+    # By position: a log has millions of lines, and names cost as much as all the rest.
     return StepReading(
-        step=number(step.group(1)),
-        time_s=value_after(text, "", end) * seconds,
-        batch=batch,
-        consumed=value_after(text, "onsumed samples") if isnan(batch) else NAN,
-        tflops=next((value_after(text, name, end) for name in _TFLOPS if name in text), NAN),
-        samples_s=value_after(text, "samples per second", end),
-        stamp_s=stamp_in(text),
-        loss=value_after(text, loss) if loss else NAN,
-        has_loss=float(loss != ""),
-        unit=unit,
+        float(step.group(1)),
+        value_after(text, "", end) * seconds,
+        0.0,
+        batch,
+        value_after(text, "onsumed samples") if isnan(batch) else NAN,
+        value_after(text, "TFLOPs", end) if isnan(tflops) else tflops,
+        NAN,
+        value_after(text, "samples per second", end),
+        stamp_in(text),
+        value_after(text, _loss_of(text)) if has_loss else NAN,
+        float(has_loss),
+        unit,
     )
+
+
+def _loss_of(text: str) -> str:
+    """The name of the loss of a whole model: others, as of its parts, are printed too."""
+    return "lm loss" if "lm loss" in text else "| loss" if "| loss" in text else "loss"
 
 
 FORMAT = LogFormat("megatron-lm", "Megatron-LM", (_TIME.encode(),), read_iteration)
