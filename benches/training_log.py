@@ -35,7 +35,8 @@ def other_lines(rng: random.Random) -> list[bytes]:
     """Lines of libraries, in no order."""
     lines = [
         f"node{rng.randrange(64)}:4242:{rng.randrange(9999)} [{i % 8}] NCCL INFO "
-        f"Channel {i % 16:02d}/16 : {i % 512}[0] -> {(i + 8) % 512}[1] [receive] via NET/IB/{i % 8}/GDRDMA\n"
+        f"Channel {i % 16:02d}/16 : {i % 512}[0] -> {(i + 8) % 512}[1] [receive] "
+        f"via NET/IB/{i % 8}/GDRDMA\n"
         for i in range(4000)
     ]
     lines += [

@@ -1,6 +1,7 @@
 """The text of two compared logs: the finding, then their figures side by side."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 from weft.cli.output import finding_lines, table_text
 from weft.core.units import format_significant
@@ -16,7 +17,8 @@ def comparison_text(compared: LogComparison, names: tuple[str, str]) -> str:
     runs = (compared.first, compared.second)
     rows = [[label, *(cell(one) for one in runs)] for label, cell in _ROWS.items()]
     kept = [row for row in rows if any(cell != "-" for cell in row[1:])]
-    headers = ["", *(_short(name) for name in names)]
+    own = tuple(Path(name).name for name in names)
+    headers = ["", *(_short(name) for name in (own if own[0] != own[1] else names))]
     return "\n".join([*lines, "", table_text(headers, kept)])
 
 

@@ -60,7 +60,7 @@ def _row(label: str, text: str) -> str:
 def _what_was_read(judged: JudgedRun) -> str:
     run = judged.run
     n, total = run.times_s.size, int(run.n_steps.sum())
-    steps = counted(total, "step") if total == n else f"{counted(n, 'mean')} of {total:,} steps"
+    steps = counted(total, "step") + ("" if total == n else f" in {counted(n, 'reading')}")
     rank = f", rank {run.rank} ({run.n_ranks} ranks print them)" if run.n_ranks > 1 else ""
     span = f"lines {run.first_line} to {run.last_line}"
     if run.first_line == run.last_line:
@@ -123,7 +123,8 @@ def _strip_lines(judged: JudgedRun) -> list[str]:
         return []
     width = min((terminal_width() or 80) - 2, 78)
     size = -(-times.size // width)
-    low, high = (float(one) for one in np.quantile(times, [0.0, 0.98]))
+    shown = times if steady is None else times[steady.first :]
+    low, high = (float(one) for one in np.quantile(shown, [0.0, 0.98]))
     parts = []
     for at in range(0, times.size, size):
         if steady is not None and at + size <= steady.first:
@@ -132,7 +133,7 @@ def _strip_lines(judged: JudgedRun) -> list[str]:
         value = float(times[at : at + size].max())
         share = (value - low) / (high - low) if high > low else 0.0
         parts.append(_BARS[min(7, max(0, int(8 * share)))])
-    each = f"{counted(size, 'reading')} a bar" if size > 1 else "a bar a reading"
+    each = f"{counted(size, 'reading')} in a bar" if size > 1 else "one bar a reading"
     left = f"; {_BEGINNING} left out" if _BEGINNING in parts else ""
     ends = f"from {seconds(low)} to {seconds(high)}"
     return ["", f"step time, {ends}, {each}{left}", "  " + "".join(parts)]
