@@ -77,6 +77,7 @@ class Collector:
     def __init__(self) -> None:
         self.ranks: dict[str, list[RunSoFar]] = {}
         self.n_readings = 0
+        self.main_format: LogFormat | None = None
         self._main: str | None = None
         self._n_passed = 0
 
@@ -124,6 +125,7 @@ class Collector:
             self._n_passed = 0
         elif self.n_readings >= _ALL_READ and (self._main is None or self._n_passed):
             self._main, self._n_passed = self.main_rank(), 0
+            self.main_format = run.of
 
     def begin(self, rank: str, of: LogFormat, facts: TrainingFacts) -> RunSoFar | None:
         """Begin a run; None where there are too many ranks."""

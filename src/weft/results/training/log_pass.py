@@ -4,7 +4,7 @@ from weft.results.training.collector import CHECKPOINT, EVALUATION, NOTHING, Col
 from weft.results.training.facts import facts_in
 from weft.results.training.formats.log_format import LogFormat
 from weft.results.training.formats.registry import SCANNED
-from weft.results.training.log_stream import Readable, blocks, places
+from weft.results.training.log_stream import Readable, blocks, count_lines, places
 from weft.results.training.model import Remark, StepReading, TrainingFacts
 from weft.results.training.rank_prefix import PREFIX_BYTES, without_rank
 
@@ -43,8 +43,8 @@ class LogPass:
         counted_to, last_start = 0, -1
         collector, rank_of = self.collector, self._rank_of
         self._behind.add(content)
-        for start, end, of in places(content, SCANNED):
-            prefix = content[start : start + PREFIX_BYTES].split(b" ", 1)[0]
+        for start, end, of in places(content, SCANNED, collector.main_format):
+            prefix = content[start : start + PREFIX_BYTES].split(b" ", 1)[0] if rank_of else b""
             known = rank_of.get(prefix)
             if start == last_start or (known is not None and collector.passes_over(known)):
                 continue
@@ -55,14 +55,14 @@ class LogPass:
                 continue
             last_start = start
             if rank and len(rank_of) < _MOST_PREFIXES:
-                rank_of[prefix] = rank
+                rank_of.setdefault(raw[:PREFIX_BYTES].split(b" ", 1)[0], rank)
             self._behind.cut(start)
-            self._line += content.count(b"\n", counted_to, start)
+            self._line += count_lines(content, counted_to, start)
             counted_to = start
             self._take(of, rank, reading)
             self._behind.begin(content, end, self._line)
         self._behind.end()
-        self._line += content.count(b"\n", counted_to)
+        self._line += count_lines(content, counted_to, len(content))
 
     def _take(self, of: LogFormat, rank: str, reading: StepReading) -> None:
         """Add a reading, with the facts of the text before it where it begins a run."""
