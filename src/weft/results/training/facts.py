@@ -43,6 +43,7 @@ _PREFIX = re.compile(r"^(?:\[[\w,. |]{1,60}\](?:<std\w+>)?:? ?|\d{1,6}: ?)")
 _AXES = re.compile(r"\b(?:pp|dp|dp_replicate|dp_shard|cp|tp)=(\d+)")
 _LIST = re.compile(r"\], \[([\d, ]+)\]")
 _MOST_OF_A_KIND = 200
+_MOST_AXES = 8
 _MOST_VALUE = 1e12
 _LINE_BYTES = 1000
 
@@ -85,14 +86,11 @@ def _stated(
 
 def _value(text: str) -> float:
     """The number, or the product of the axes of a mesh of devices."""
-    if _AXES.search(text):
-        return float(math.prod(int(one) for one in _AXES.findall(text)[:8]))
+    axes = _AXES.findall(text)[:_MOST_AXES]
     listed = _LIST.search(text)
-    if listed:
-        return float(
-            math.prod(int(one) for one in listed.group(1).replace(" ", "").split(",") if one)
-        )
-    return number(text)
+    if not axes and listed:
+        axes = [one for one in listed.group(1).replace(" ", "").split(",") if one][:_MOST_AXES]
+    return math.prod(number(one) for one in axes) if axes else number(text)
 
 
 _WORDS = {

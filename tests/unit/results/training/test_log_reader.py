@@ -163,6 +163,11 @@ def test_a_figure_that_a_log_states_twice_is_not_guessed() -> None:
     assert "4096 in line 2" in run.remarks[0].text
 
 
+def test_axes_of_a_mesh_beyond_any_machine_are_no_number_of_gpus() -> None:
+    text = (FIXTURES / "torchtitan.log").read_text().replace("dp_shard=16", "dp_shard=" + "9" * 400)
+    assert read(text).runs[0].facts.gpus is None
+
+
 def test_a_checkpoint_between_two_steps_is_remembered_with_the_second() -> None:
     text = megatron(1) + "saving checkpoint at iteration 1 to /x\n" + megatron(2, "900.0")
     assert read(text).runs[0].follows.tolist() == [0, 1]
