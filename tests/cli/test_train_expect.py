@@ -48,6 +48,7 @@ def test_parts_add_up_to_the_step(capsys: pytest.CaptureFixture[str]) -> None:
         (["--global-batch", "700"], "--global-batch 512"),
         (["--lost-rails", "8"], "--lost-rails 7"),
         (["--ga", "2", "--global-batch", "512"], "give one of them"),
+        (["--overlap", "none,tp"], "contradicts"),
         (["--overlap", "tp,xp"], "'xp' is not one of"),
     ],
 )
@@ -100,6 +101,8 @@ def test_a_model_of_ones_own_is_priced(tmp_path: Path, capsys: pytest.CaptureFix
     [
         ([NDV5, "--model", "resnet-50", "--gpus", "8"], "no rate of resnet50 on GPUs of hopper"),
         (["alps-a100", "--model", "resnet-50", "--gpus", "8", "--tp", "2"], "--tp 1"),
+        (["alps-a100", "--model", "resnet-50", "--gpus", "8", "--layers", "3"], "--layers"),
+        (["alps-a100", "--model", "resnet-50", "--gpus", "8", "--dp", "4"], "--dp 8"),
         (["generic-hdr", "--model", "grok-1", "--gpus", "8"], "has no GPUs"),
         (["azure-ndv4", "--model", "grok-1", "--gpus", "8", "--precision", "fp8"], "FP8"),
         (["azure-ndv2", "--model", "grok-1", "--gpus", "8"], "no rates of"),
@@ -117,6 +120,44 @@ def test_a_synthetic_benchmark_has_images(capsys: pytest.CaptureFixture[str]) ->
     assert run(["train", "expect", "alps-a100", "--model", "resnet-101", "--gpus", "32"]) == 0
     out = capsys.readouterr().out
     assert "images/s of resnet-101 on 32 GPUs of alps-a100: computing binds" in out
+
+
+def test_a_sum_near_the_limit_is_doubted(capsys: pytest.CaptureFixture[str]) -> None:
+    """Half of the published peaks lie 18 % or more above such sums; and long rings are slower."""
+    argv = ["train", "expect", NDV5, "--model", "llama-3-8b", "--gpus", "8", "--cp", "4"]
+    assert run([*argv, "--sequence", "32768"]) == 0
+    out = capsys.readouterr().out
+    assert "18% above" in out
+    assert "CP 4 or more took 1.4 to 1.8 times" in out
+
+
+def test_one_gpu_is_a_number_of_gpus(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["train", "expect", NDV5, "--model", "llama-3-8b", "--gpus", "1"]) == 0
+    assert "on 1 H100-SXM5" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--gpus", "7", "--tp", "2"], "--gpus 6"),
+        (["--gpus", "16", "--tp", "5"], "--tp 4"),
+        (["--gpus", "16", "--vp", "3"], "with --vp 3"),
+        (["--gpus", "16", "--sweep", "8:16"], "contradict"),
+        (["--sweep", "0:8"], "from 1 on"),
+    ],
+)
+def test_a_plan_that_cannot_be_names_the_option_to_blame(
+    options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["train", "plan", NDV5, "--model", "llama-3-8b", *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_changes_that_a_plan_has_already_are_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    network = ["--taper", "4", "--lost-rails", "7", "--static-routes", "--transport", "sockets"]
+    options = ["--tp", "2", "--pp", "1", "--gpus", "8", *network]
+    found = plan("--model", "llama-3-8b", *options, capsys=capsys)
+    assert {name.split()[0] for name, _ in changes_of(found)} == {"FP8"}
 
 
 def plan(*argv: str, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:

@@ -18,7 +18,13 @@ from weft.train.parameters import (
     embedding_parameters,
     mixture_layer,
 )
-from weft.train.prices import CollectivePrices, RankGroup, group_of, joined_groups
+from weft.train.prices import (
+    CollectivePrices,
+    RankGroup,
+    group_of,
+    joined_groups,
+    stage_pair,
+)
 from weft.train.traffic import ELEMENT
 
 
@@ -68,7 +74,7 @@ def exchange_groups(layout: ModelLayout, gpus_per_node: int) -> ExchangeGroups:
         tp=group_of(tp, 1, g, n),
         ep=group_of(ep, tp * cp, g, n),
         cp=context,
-        pp=group_of(min(2, layout.pp), n // layout.pp, g, n),
+        pp=stage_pair(layout.pp, n, g),
         replicas=group_of(layout.dp * cp, tp, g, n),
         expert_replicas=joined_groups(context, group_of(layout.dp // ep, tp * cp * ep, g, n), g),
     )
@@ -115,10 +121,13 @@ def layer_exchanges(case: ExchangeCase, layer: LayerParameters) -> Iterator[Exch
         yield Exchange("ep", what, "alltoall", size, 4 + 4 * again, group, seconds, hidden)
     if layout.cp > 1:
         group = case.groups.cp
-        size = case.tokens * 2 * shape.kv_heads * shape.head_size / layout.tp * ELEMENT
+        size = case.tokens * (shape.key_columns + shape.value_columns) / layout.tp * ELEMENT
         seconds = prices.seconds("sendrecv", size, group)
         what = "keys and values round the ring"
-        yield Exchange("cp", what, "sendrecv", size, 3 * (layout.cp - 1), group, seconds)
+        # Keys and values forward; back they go round again with their gradients. Scores that are
+        # computed again need the ring once more.
+        rounds = 4 if case.method.recompute in ("attention", "full") else 3
+        yield Exchange("cp", what, "sendrecv", size, rounds * (layout.cp - 1), group, seconds)
 
 
 def _tensor(case: ExchangeCase, layer: LayerParameters, passes: float) -> Iterator[Exchange]:
@@ -172,11 +181,9 @@ class StageParameters:
 def stage_parameters(shape: TransformerShape, layout: ModelLayout) -> StageParameters:
     """Of one GPU. The first stage has the embeddings, the last the logits' table; both have them
     where one stage is both."""
-    share = layers_of_stage(shape, layout) / shape.layers
-    n_dense = dense_layers(shape)
-    layers = ((n_dense, dense_layer(shape)), (shape.layers - n_dense, mixture_layer(shape)))
-    shared = sum(n * (one.attention + one.dense) for n, one in layers) * share
-    experts = sum(n * one.experts for n, one in layers) * share
+    layers = stage_kinds(shape, layout)
+    shared = float(sum(n * (one.attention + one.dense) for n, one in layers))
+    experts = float(sum(n * one.experts for n, one in layers))
     tables = 2 if layout.pp == 1 and not shape.tied_embeddings else 1
     shared += tables * embedding_parameters(shape)
     return StageParameters(shared / layout.tp, experts / layout.tp / layout.ep)
@@ -185,6 +192,15 @@ def stage_parameters(shape: TransformerShape, layout: ModelLayout) -> StageParam
 def layers_of_stage(shape: TransformerShape, layout: ModelLayout) -> int:
     """Layers of the fullest stage."""
     return -(-shape.layers // layout.pp)
+
+
+def stage_kinds(shape: TransformerShape, layout: ModelLayout) -> list[tuple[int, LayerParameters]]:
+    """(layers, parameters of one) by kind in the fullest stage. The dense layers of a mixture are
+    the first ones, so that a later stage has experts in as many layers as it can."""
+    n = layers_of_stage(shape, layout)
+    mixed = min(n, shape.layers - dense_layers(shape))
+    kinds = [(n - mixed, dense_layer(shape)), (mixed, mixture_layer(shape))]
+    return [(count, layer) for count, layer in kinds if count > 0]
 
 
 def gradient_exchanges(case: ExchangeCase) -> Iterator[Exchange]:

@@ -36,10 +36,7 @@ def token_work(
 
 def score_flops(shape: TransformerShape, sequence: int) -> float:
     """Of one token with the whole sequence: 4 s h for plain attention."""
-    latent = shape.latent
-    d_key = shape.head_size + (latent.rope_size if latent else 0)
-    d_value = latent.value_size if latent else shape.head_size
-    return 2.0 * sequence * shape.heads * (d_key + d_value)
+    return 2.0 * sequence * (shape.query_columns + shape.result_columns)
 
 
 def head_flops(shape: TransformerShape) -> float:

@@ -5,6 +5,7 @@ Ranks count as Megatron-LM's do: TP first, then CP, DP, PP. SOURCE: NVIDIA/Megat
 megatron/core/parallel_state.py: order "tp-cp-ep-dp-pp"; EP is a part of DP.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -83,13 +84,7 @@ def check_layout(model: ModelDocument, shape: TransformerShape, layout: ModelLay
             raise InputError(f"{name} = {getattr(layout, name)}", expected="1 or more")
     _check_tensor(model, shape, layout.tp)
     _check_stages(model, shape, layout)
-    if model.sequence % (layout.cp):
-        raise _impossible(
-            "CP",
-            layout.cp,
-            f"{model.sequence} tokens do not split into as many parts",
-            _divisors(model.sequence),
-        )
+    _check_sequence(model.sequence, layout)
     per_replica = layout.tp * layout.pp * layout.cp
     if layout.n_gpus % per_replica:
         near = nearest_of(
@@ -102,6 +97,26 @@ def check_layout(model: ModelDocument, shape: TransformerShape, layout: ModelLay
             hint=f"the nearest possible value is --gpus {near}",
         )
     _check_experts(model, shape, layout)
+
+
+def _check_sequence(sequence: int, layout: ModelLayout) -> None:
+    """A causal mask gives each GPU of a ring an early and a late part; TP splits what one has.
+
+    SOURCE: NVIDIA/Megatron-LM, megatron/core/utils.py, get_batch_on_this_cp_rank.
+    """
+    parts = 2 * layout.cp if layout.cp > 1 else 1
+    if sequence % parts:
+        possible = [one for one in _divisors(sequence) if one == 1 or sequence % (2 * one) == 0]
+        reason = f"{sequence} tokens do not split into 2 x {layout.cp} parts"
+        raise _impossible("CP", layout.cp, reason, possible)
+    if sequence // layout.cp % layout.tp:
+        whole = math.lcm(layout.tp * layout.cp, parts)
+        near = nearest_of(sequence, [whole * n for n in _around(sequence, whole)])
+        raise InputError(
+            f"{sequence} tokens do not split into TP {layout.tp} x CP {layout.cp} parts",
+            expected=f"a multiple of {whole}: sequence parallelism splits each sample",
+            hint=f"the nearest possible value is --sequence {near}",
+        )
 
 
 def _around(n: int, step: int) -> list[int]:

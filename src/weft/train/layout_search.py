@@ -47,6 +47,14 @@ class PlannedLayout:
     step: StepTime
 
     @property
+    def words(self) -> str:
+        """What `weft train expect` is to be asked for this one: the layout, and what `layout.words`
+        leaves out."""
+        again = self.method.recompute
+        more = f", micro-batch {self.layout.micro_batch}" if self.layout.micro_batch > 1 else ""
+        return self.layout.words + more + (f", recompute {again}" if again != "none" else "")
+
+    @property
     def tokens_per_s(self) -> float:
         """Sequences of a step over its time, to be multiplied by the sequence's length."""
         return self.layout.global_batch / self.step.seconds
@@ -74,12 +82,7 @@ def search_layouts(
             found = memory_sum(request.shape, layout, method, gpu, request.model.sequence)
             tried.append((layout, method, found))
     if not tried:
-        raise InputError(
-            f"no layout of {request.model.name} on {request.n_gpus} GPUs for"
-            f" {request.batch} sequences a step",
-            expected="sequences that replicas x micro-batches divide",
-            hint=f"the nearest possible value is --global-batch {_nearest_batch(request)}",
-        )
+        raise _no_layout(request)
     fitting = [one for one in tried if one[2].fits]
     fitting.sort(key=_burden)
     planned = [
@@ -140,9 +143,31 @@ def _choice(fixed: dict[str, int], name: str, values: list[int]) -> list[int]:
     return [fixed[name]] if name in fixed else values
 
 
-def _nearest_batch(request: PlanRequest) -> int:
-    """A multiple of the GPUs is always possible where a layout is."""
-    return max(1, round(request.batch / request.n_gpus)) * request.n_gpus
+def _no_layout(request: PlanRequest) -> InputError:
+    """Why no layout can be. Raises InputError of a fixed dimension that cannot be, whatever the
+    others are."""
+    fixed = dict(request.fixed)
+    if "pp" not in fixed:
+        fixed.pop("vp", None)
+    layout = ModelLayout(request.n_gpus, **fixed, ga=fixed.get("pp", 1))
+    check_layout(request.model, request.shape, layout)
+    # A multiple of this is possible with any layout.
+    whole = request.n_gpus * fixed.get("micro_batch", 1)
+    what = f"no layout of {request.model.name} on {request.n_gpus} GPUs for"
+    what += f" {request.batch} sequences a step"
+    if request.batch % whole == 0:
+        given = " ".join(f"--{name.replace('_', '-')} {n}" for name, n in request.fixed.items())
+        return InputError(
+            f"{what} with {given}",
+            expected="options that one layout of the search fulfils together",
+            hint="fix fewer of them, or ask weft train expect for this one layout",
+        )
+    near = max(1, round(request.batch / whole)) * whole
+    return InputError(
+        what,
+        expected="sequences that replicas x micro-batches divide",
+        hint=f"the nearest possible value is --global-batch {near}",
+    )
 
 
 def exposed_total(step: StepTime) -> float:

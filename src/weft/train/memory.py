@@ -11,9 +11,14 @@ from typing import Literal
 
 from weft.catalog.libraries.model_document import TransformerShape
 from weft.catalog.libraries.training_gpus import TrainingGpu
-from weft.train.communication import layers_of_stage, micro_tokens, stage_parameters
+from weft.train.communication import (
+    layers_of_stage,
+    micro_tokens,
+    stage_kinds,
+    stage_parameters,
+)
 from weft.train.layout import ModelLayout, StepMethod
-from weft.train.parameters import LayerParameters, dense_layer, dense_layers, mixture_layer
+from weft.train.parameters import LayerParameters
 from weft.train.traffic import ELEMENT
 
 MASTER_BYTES = 12
@@ -28,6 +33,9 @@ RESERVED_BYTES = 4e9
 USABLE_SHARE = 0.9
 """Of a GPU's memory, that a sum may fill: published peaks of torchtitan lie above the sums, half of
 them by 18 % or more (docs/reference/train_expect.md)."""
+
+PEAK_OVER_SUM = 1.18
+"""Median of published peaks over sums: torchtitan's twenty (docs/reference/train_expect.md)."""
 
 Part = Literal["weights", "gradients", "optimizer", "activations", "logits", "reserved"]
 
@@ -48,6 +56,11 @@ class MemorySum:
     def fits(self) -> bool:
         """Whether the GPU holds it, with the rest that such a sum misses."""
         return self.total <= USABLE_SHARE * self.capacity
+
+    @property
+    def likely_peak(self) -> float:
+        """Bytes at the peak, as far above the sum as the median of published peaks."""
+        return PEAK_OVER_SUM * self.total
 
     @property
     def words(self) -> str:
@@ -109,17 +122,13 @@ def _activations(
     shape: TransformerShape, layout: ModelLayout, method: StepMethod, sequence: int
 ) -> float:
     """Bytes of one token of a micro-batch in all layers of a stage, as many as are in flight."""
-    n_dense, n = dense_layers(shape), shape.layers
-    dense = n_dense * layer_activations(shape, dense_layer(shape), layout, method, sequence)
-    mixed = (n - n_dense) * layer_activations(shape, mixture_layer(shape), layout, method, sequence)
-    share = layers_of_stage(shape, layout) / n
-    kept = (dense + mixed) * share * _in_flight(layout)
+    kinds = stage_kinds(shape, layout)
+    kept = _in_flight(layout) * sum(
+        n * layer_activations(shape, layer, layout, method, sequence) for n, layer in kinds
+    )
     if method.recompute == "full":
         # One layer at a time is computed again.
-        kept += max(
-            _whole_layer(shape, layer, layout, method, sequence)
-            for layer in (dense_layer(shape), mixture_layer(shape))
-        )
+        kept += max(_whole_layer(shape, layer, layout, method, sequence) for _, layer in kinds)
     return kept
 
 
@@ -149,9 +158,8 @@ def _whole_layer(
 ) -> float:
     h, tp = shape.hidden, layout.tp
     part = tp if method.sequence_parallel else 1
-    queries, keys = shape.heads * shape.head_size, shape.kv_heads * shape.head_size
     # Inputs of two norms and of the first products, then queries, keys, values and the result.
-    elements = 4 * h / part + (2 * queries + 2 * keys) / tp
+    elements = 4 * h / part + shape.attention_columns / tp
     if not method.flash and method.recompute != "attention":
         # Scores after softmax, after dropout, and a mask of 1 B.
         elements += 2.5 * shape.heads * sequence / tp

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from weft.catalog.libraries.training_gpus import PRECISIONS
+from weft.train.memory import memory_sum
 from weft.train.prices import CollectivePrices
 from weft.train.step_time import StepModel, step_time
 
@@ -18,17 +19,21 @@ class NetworkCost:
 
 
 def network_costs(step: StepModel) -> Iterator[NetworkCost]:
-    """Of each change alone."""
+    """Of each change alone; none of those that the step has already."""
     base = step_time(step).seconds
     network = step.prices.network
     n_hcas = max(1, step.prices.platform.hcas_per_node)
-    changes = [("a taper of 2:1", replace(network, taper=2.0))]
-    if n_hcas > 1:
-        lost = replace(network, lost_rails=network.lost_rails + 1)
-        changes.append((f"one lost rail of {n_hcas}", lost))
-    changes.append(("static routes", replace(network, static_routes=True)))
-    changes.append(("NCCL over sockets", replace(network, transport="sockets")))
-    for what, changed in changes:
+    lost = network.lost_rails + 1
+    name = f"one lost rail of {n_hcas}" if lost == 1 else f"{lost} lost rails of {n_hcas}"
+    changes = [
+        ("a taper of 2:1", replace(network, taper=2.0), network.taper < 2),
+        (name, replace(network, lost_rails=lost), lost < n_hcas),
+        ("static routes", replace(network, static_routes=True), not network.static_routes),
+        ("NCCL over sockets", replace(network, transport="sockets"), network.transport == ""),
+    ]
+    for what, changed, is_new in changes:
+        if not is_new:
+            continue
         prices = CollectivePrices(step.prices.platform, changed)
         seconds = step_time(replace(step, prices=prices)).seconds
         yield NetworkCost(what, seconds, seconds / base)
@@ -37,4 +42,6 @@ def network_costs(step: StepModel) -> Iterator[NetworkCost]:
             continue
         method = replace(step.method, precision=precision)
         seconds = step_time(replace(step, method=method)).seconds
-        yield NetworkCost(precision.upper(), seconds, seconds / base)
+        memory = memory_sum(step.shape, step.layout, method, step.gpu, step.sequence)
+        lacks = "" if memory.fits else " (does not fit)"
+        yield NetworkCost(f"{precision.upper()}{lacks}", seconds, seconds / base)

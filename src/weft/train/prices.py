@@ -41,8 +41,14 @@ class CollectivePrices:
         return self.platform.gpus.per_node.whole
 
     def link(self, group: RankGroup) -> str:
-        """What joins the ranks of a group: NVLink of a node or of a domain over nodes, or rails."""
-        return "rails" if self._by_rails(group) else "NVLink"
+        """What joins the ranks of a group: the links of GPUs in a node (NVLink, over nodes too where
+        a domain reaches so far; Infinity Fabric of AMD; else PCIe), or rails."""
+        gpus = self.platform.gpus
+        if self._by_rails(group) or gpus is None:
+            return "rails"
+        if gpus.architecture.startswith("cdna"):
+            return "Infinity Fabric"
+        return "NVLink" if gpus.nvlink is not None else "PCIe"
 
     def _by_rails(self, group: RankGroup) -> bool:
         if group.n_nodes == 1:
@@ -93,12 +99,36 @@ class CollectivePrices:
 
 
 def group_of(n: int, stride: int, gpus_per_node: int, n_gpus: int) -> RankGroup:
-    """Ranks `stride` apart, as a machine fills nodes one after another."""
-    on_first = sum(1 for member in range(n) if member * stride < gpus_per_node)
-    on_node = max(1, min(n, on_first))
+    """Ranks `stride` apart, as a machine fills nodes one after another. Where a node is no multiple
+    of such groups, the group is one of those that cross to the next node: a step waits for it."""
+    span = n * stride
+    if n > 1 and span < gpus_per_node < n_gpus and gpus_per_node % span:
+        return _crossing_group(n, stride, gpus_per_node)
+    on_node = max(1, min(n, -(-gpus_per_node // stride)))
     busy = min(gpus_per_node, n_gpus)
     distance = max(1, stride // gpus_per_node)
     return RankGroup(n, on_node, max(1, busy // on_node), distance)
+
+
+def _crossing_group(n: int, stride: int, gpus_per_node: int) -> RankGroup:
+    """Of the groups that lie on two nodes the one that is split most evenly."""
+    most = n - 1
+    for block in range(1, gpus_per_node):
+        before = -(block * n * stride) % gpus_per_node
+        on_first = min(n, -(-before // stride))
+        if 0 < on_first < n:
+            most = min(most, max(on_first, n - on_first))
+    # A node has crossing groups at both of its ends.
+    return RankGroup(n, most, max(1, min(2 * stride, gpus_per_node // most)))
+
+
+def stage_pair(n_stages: int, n_gpus: int, gpus_per_node: int) -> RankGroup:
+    """Ranks of neighbouring stages, on different nodes where any two are: the slowest pair bounds a
+    pipeline."""
+    stride = n_gpus // n_stages
+    if n_stages < 2 or n_gpus <= gpus_per_node:
+        return group_of(min(2, n_stages), stride, gpus_per_node, n_gpus)
+    return RankGroup(2, 1, min(stride, gpus_per_node), max(1, stride // gpus_per_node))
 
 
 def joined_groups(inner: RankGroup, outer: RankGroup, gpus_per_node: int) -> RankGroup:
@@ -106,4 +136,5 @@ def joined_groups(inner: RankGroup, outer: RankGroup, gpus_per_node: int) -> Ran
     per_node = min(inner.per_node * outer.per_node, gpus_per_node)
     n = inner.n * outer.n
     per_node = min(per_node, n)
-    return RankGroup(n, per_node, max(1, gpus_per_node // per_node))
+    distance = outer.distance if outer.n_nodes > 1 else inner.distance
+    return RankGroup(n, per_node, max(1, gpus_per_node // per_node), distance)

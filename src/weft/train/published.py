@@ -122,7 +122,10 @@ def resized(model: ModelDocument, *, layers: int = 0, sequence: int = 0) -> Mode
     """The model with other layers (a proxy of fewer) or another sequence; 0 leaves it."""
     shape = model.transformer
     if shape is not None and layers:
-        shape = shape.model_copy(update={"layers": layers})
+        sizes: dict[str, object] = {"layers": layers}
+        if shape.experts is not None and shape.experts.dense_layers > layers:
+            sizes["experts"] = shape.experts.model_copy(update={"dense_layers": layers})
+        shape = shape.model_copy(update=sizes)
     return model.model_copy(update={"transformer": shape, "sequence": sequence or model.sequence})
 
 

@@ -16,12 +16,13 @@ from weft.train.communication import (
     layers_of_stage,
     micro_tokens,
     pipeline_exchange,
+    stage_kinds,
     stage_parameters,
 )
 from weft.train.flop_count import BACKWARD, head_flops, model_flops, token_work
 from weft.train.layout import DIMENSIONS, Dimension, ModelLayout, StepMethod
 from weft.train.network_state import share_beyond_unit
-from weft.train.parameters import LayerParameters, dense_layer, dense_layers, mixture_layer
+from weft.train.parameters import LayerParameters
 from weft.train.prices import CollectivePrices
 from weft.train.step_constants import StepConstants
 from weft.train.traffic import cast_traffic, head_bytes, layer_traffic, weight_bytes
@@ -126,11 +127,9 @@ class StepModel:
         return self.rate(in_bf16=True)
 
     def kinds(self) -> list[tuple[float, LayerParameters]]:
-        """(share of all layers, parameters) of each kind of layer."""
-        n_dense, n = dense_layers(self.shape), self.shape.layers
-        kinds = [(n_dense / n, dense_layer(self.shape))]
-        kinds.append(((n - n_dense) / n, mixture_layer(self.shape)))
-        return [(share, layer) for share, layer in kinds if share > 0]
+        """(share of the fullest stage's layers, parameters) of each kind of layer."""
+        n = layers_of_stage(self.shape, self.layout)
+        return [(count / n, layer) for count, layer in stage_kinds(self.shape, self.layout)]
 
 
 def layer_compute(step: StepModel, layer: LayerParameters) -> Compute:
@@ -174,7 +173,7 @@ def step_time(step: StepModel) -> StepTime:
         compute = layer_compute(step, layer)
         per_layer += compute.times(share)
         for one in layer_exchanges(step.case, layer):
-            hidden = _ring_hidden(step, one, layer) if one.dimension == "cp" else one.hidden
+            hidden = _hidden(step, one, layer)
             count = one.count * share * stage_layers * ga
             found.append(replace(one, count=count, hidden=hidden))
     head = head_compute(step)
@@ -207,6 +206,19 @@ def step_flops(step: StepModel) -> float:
 def _beyond(head: Compute, layer: Compute) -> Compute:
     left = max(0.0, head.total - layer.total)
     return head.times(left / head.total)
+
+
+def _hidden(step: StepModel, one: Exchange, layer: LayerParameters) -> float:
+    """The share of a layer's exchange that runs beside computing, which must last as long."""
+    if one.dimension == "cp":
+        return _ring_hidden(step, one, layer)
+    if one.dimension != "tp" or one.hidden == 0 or one.seconds == 0:
+        return one.hidden
+    passes = 1 + BACKWARD + {"full": 1.0, "half": 0.5}.get(step.method.recompute, 0.0)
+    linear = 2.0 * (layer.attention + layer.dense) / step.layout.tp / step.rate()
+    # As many reduce-scatters as allgathers share the products of a layer.
+    beside = step.tokens * linear * passes / (2 * one.count)
+    return min(one.hidden, beside / one.seconds)
 
 
 def _ring_hidden(step: StepModel, one: Exchange, layer: LayerParameters) -> float:

@@ -65,12 +65,12 @@ def layer_traffic(
     h, tp = shape.hidden, layout.tp
     part = tp if method.sequence_parallel else 1
     counts = FUSED if method.fused else EAGER
-    queries, keys = shape.heads * shape.head_size, shape.kv_heads * shape.head_size
+    turned, attention = shape.query_columns + shape.key_columns, shape.attention_columns
     # Flash reads q, k, v and writes the result; back it reads those and writes gradients.
     found = _elements(counts.around * h / part, counts.around_back * h / part)
     found += _elements(
-        (counts.positions + 2) * (queries + keys) / tp,
-        (counts.positions + 4) * (queries + keys) / tp,
+        (counts.positions * turned + attention) / tp,
+        (counts.positions * turned + 2 * attention) / tp,
     )
     if not method.flash:
         found += _scores_in_memory(shape.heads * sequence / tp)
@@ -123,13 +123,13 @@ def cast_traffic(
     if method.precision != "fp8":
         return MemoryTraffic(0.0, 0.0)
     h, tp = shape.hidden, layout.tp
-    queries, keys = shape.heads * shape.head_size, shape.kv_heads * shape.head_size
+    projected = shape.query_columns + shape.key_columns + shape.value_columns
     inner = _inner_size(shape, layer)
     copies = 1.0
     if layer.experts and shape.experts is not None:
         copies = float(shape.experts.per_token + shape.experts.shared)
-    inputs = h + queries / tp + copies * h + inner / tp
-    outputs = (queries + 2 * keys) / tp + h + (2 if shape.gated else 1) * inner / tp + copies * h
+    inputs = h + shape.result_columns / tp + copies * h + inner / tp
+    outputs = projected / tp + h + (2 if shape.gated else 1) * inner / tp + copies * h
     each = CAST_BYTES + (SCALE_BYTES if method.dynamic_scaling else 0)
     return MemoryTraffic(each * inputs, each * outputs)
 

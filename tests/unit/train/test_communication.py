@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 
-from weft.catalog.load import platform
-from weft.train.communication import Exchange
+from weft.catalog.libraries.training_gpus import training_gpus
+from weft.catalog.load import platform, trained_model
+from weft.train.communication import Exchange, stage_parameters
+from weft.train.layout import ModelLayout, StepMethod
 from weft.train.network_state import NetworkState, collision_factor, share_beyond_unit
-from weft.train.prices import CollectivePrices, RankGroup, group_of
-from weft.train.published import grok_row_of, grok_step
+from weft.train.prices import CollectivePrices, RankGroup, group_of, joined_groups, stage_pair
+from weft.train.published import grok_row_of, grok_step, shape_of
 from weft.train.step_constants import step_constants
-from weft.train.step_time import step_time
+from weft.train.step_time import StepModel, step_time
 
 NDV5 = CollectivePrices(platform("azure-ndv5"), NetworkState())
 
@@ -53,6 +55,82 @@ def test_links(exchanges: dict[tuple[str, str, str], Exchange]) -> None:
 )
 def test_ranks_fill_nodes_of_eight(n: int, stride: int, group: RankGroup) -> None:
     assert group_of(n, stride, 8, 1024) == group
+
+
+@pytest.mark.parametrize(
+    ("n", "stride", "group"),
+    [
+        # Ranks 0-5 share a node; 6 and 7 send to 8-11 on the next one.
+        (6, 1, RankGroup(6, 4, 2)),
+        (3, 1, RankGroup(3, 2, 2)),
+        (3, 2, RankGroup(3, 2, 4)),
+    ],
+)
+def test_a_group_that_crosses_nodes_is_priced_by_rails(
+    n: int, stride: int, group: RankGroup
+) -> None:
+    found = group_of(n, stride, 8, 48)
+    assert found == group
+    assert NDV5.link(found) == "rails"
+    assert group_of(n, stride, 8, 8).n_nodes == 1
+
+
+def test_the_slowest_pair_of_stages_counts() -> None:
+    """Sixteen GPUs of two nodes in eight stages: those of ranks 6, 7 and 8, 9 lie apart."""
+    assert stage_pair(8, 16, 8) == RankGroup(2, 1, 2)
+    assert stage_pair(4, 8, 8).n_nodes == 1
+    assert stage_pair(4, 1024, 8) == RankGroup(2, 1, 8, distance=32)
+
+
+def test_a_group_of_a_billion_ranks_is_found_at_once() -> None:
+    assert group_of(10**9, 1, 8, 10**9) == RankGroup(10**9, 8, 1)
+
+
+def test_joined_groups_are_as_far_apart_as_their_members() -> None:
+    experts = joined_groups(RankGroup(2, 2, 4), RankGroup(4, 1, 8, distance=8), 8)
+    assert (experts.n, experts.per_node, experts.distance) == (8, 2, 8)
+
+
+def test_links_have_the_name_of_their_vendor() -> None:
+    mi300x = CollectivePrices(platform("azure-mi300x"), NetworkState())
+    assert mi300x.link(RankGroup(8, 8)) == "Infinity Fabric"
+
+
+def asked_of(name: str, layout: ModelLayout, method: StepMethod | None = None) -> StepModel:
+    model, method = trained_model(name), method or StepMethod()
+    gpu = training_gpus()["H100-SXM5"]
+    return StepModel(model, shape_of(model), layout, method, NDV5, gpu, step_constants())
+
+
+def test_products_hide_no_more_of_tp_than_they_last() -> None:
+    """TP over four nodes: the exchanges last longer than the products beside them."""
+    found = step_time(asked_of("gpt-3-175b", ModelLayout(64, tp=32)))
+    tensor = [one for one in found.exchanges if one.dimension == "tp"]
+    hidden = sum(one.total_s - one.exposed_s for one in tensor)
+    assert hidden <= found.compute.products
+    assert all(one.hidden < 1 - 1 / 32 for one in tensor)
+
+
+@pytest.mark.parametrize(("recompute", "rounds"), [("none", 3), ("attention", 4), ("full", 4)])
+def test_scores_that_are_computed_again_take_the_ring_again(recompute: str, rounds: int) -> None:
+    method = StepMethod(recompute=recompute)  # type: ignore[arg-type]
+    found = step_time(asked_of("llama-3-8b", ModelLayout(8, cp=4), method))
+    ring = next(one for one in found.exchanges if one.dimension == "cp")
+    assert ring.count == 32 * rounds * 3
+
+
+def test_a_ring_of_compressed_attention_sends_whole_keys() -> None:
+    """DeepSeek-V3: keys of 128 + 64 and values of 128 in 128 heads, 2 B each, 1,024 tokens."""
+    found = step_time(asked_of("deepseek-v3", ModelLayout(8, cp=4)))
+    ring = next(one for one in found.exchanges if one.dimension == "cp")
+    assert ring.size_bytes == 1024 * 128 * (128 + 64 + 128) * 2
+
+
+def test_the_fullest_stage_of_a_mixture_has_no_dense_layers() -> None:
+    """DeepSeek-V3's three dense layers are on the first of 16 stages of four."""
+    shape = shape_of(trained_model("deepseek-v3"))
+    own = stage_parameters(shape, ModelLayout(16, pp=16))
+    assert own.experts == 4 * 256 * 3 * 7168 * 2048
 
 
 def test_an_alltoall_by_rails_takes_at_least_its_bytes_over_line_rate() -> None:

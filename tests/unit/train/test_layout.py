@@ -5,6 +5,7 @@ import pytest
 from weft.catalog.load import trained_model
 from weft.core.errors import InputError
 from weft.train.layout import ModelLayout, check_layout
+from weft.train.parameters import total_parameters
 from weft.train.published import grok_rows, resized, shape_of
 
 
@@ -21,12 +22,22 @@ from weft.train.published import grok_rows, resized, shape_of
         (ModelLayout(512, tp=4, pp=8, vp=3, ga=8), r"VP 3: 64 layers.*\n.*\n.*--vp 2"),
         (ModelLayout(512, tp=4, pp=8, vp=8, ga=12), r"GA 12 with virtual stages\n.*\n.*--ga 8"),
         (ModelLayout(512, tp=0), "tp = 0"),
+        # 8192 tokens are 2 x CP parts at most 4096 wide, and TP splits each.
+        (ModelLayout(8192, cp=8192), r"CP 8192: .* 2 x 8192 parts\n.*\n.*--cp 4096"),
+        (ModelLayout(12, tp=3), r"8192 tokens do not split into TP 3.*\n.*\n.*--sequence 8193"),
     ],
 )
 def test_an_impossible_layout_names_the_nearest_possible(layout: ModelLayout, message: str) -> None:
     model = trained_model("grok-1")
     with pytest.raises(InputError, match=message):
         check_layout(model, shape_of(model), layout)
+
+
+def test_fewer_layers_than_dense_ones_are_all_dense() -> None:
+    shape = shape_of(resized(trained_model("deepseek-v3"), layers=2))
+    assert shape.experts is not None
+    assert shape.experts.dense_layers == 2
+    assert total_parameters(shape) > 0
 
 
 def test_a_model_without_experts_has_no_expert_parallelism() -> None:

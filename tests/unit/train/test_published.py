@@ -13,6 +13,7 @@ from benches.training_steps import (
     shipped,
 )
 
+from weft.cli.train.expect_text import RING_FACTORS, RING_WARNED
 from weft.train.published import GROK_SIZES, grok_row_of, grok_rows, nvidia_seconds
 from weft.train.step_constants import N_CONSTANTS, step_constants
 
@@ -53,6 +54,13 @@ def test_fp8_is_faster_everywhere() -> None:
 
 def test_nvidias_reference_times_are_eighteen() -> None:
     assert len(nvidia_seconds()) == 18
+
+
+def test_long_rings_miss_as_much_as_the_warning_says() -> None:
+    rows = [row for row in held_out() if row.row.cp >= RING_WARNED]
+    factors = [row.published_s / row.modelled_s for row in rows]
+    assert len(factors) == 4
+    assert (round(min(factors), 1), round(max(factors), 1)) == RING_FACTORS
 
 
 def test_rows_that_nothing_was_fitted_to_have_a_median_error_below_fifteen_percent() -> None:

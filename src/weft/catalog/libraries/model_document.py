@@ -58,6 +58,41 @@ class TransformerShape(Document):
     experts: Experts | None = None
     latent: LatentAttention | None = None
 
+    @property
+    def key_size(self) -> int:
+        """Elements of a query or key of one head."""
+        return self.head_size + (self.latent.rope_size if self.latent else 0)
+
+    @property
+    def value_size(self) -> int:
+        """Elements of a value of one head."""
+        return self.latent.value_size if self.latent else self.head_size
+
+    @property
+    def query_columns(self) -> int:
+        """Elements of the queries of a token."""
+        return self.heads * self.key_size
+
+    @property
+    def key_columns(self) -> int:
+        """Elements of the keys of a token, as attention reads them."""
+        return self.kv_heads * self.key_size
+
+    @property
+    def value_columns(self) -> int:
+        """Elements of the values of a token, as attention reads them."""
+        return self.kv_heads * self.value_size
+
+    @property
+    def result_columns(self) -> int:
+        """Elements of what attention writes of a token."""
+        return self.heads * self.value_size
+
+    @property
+    def attention_columns(self) -> int:
+        """Elements of queries, keys, values and results of a token."""
+        return self.query_columns + self.key_columns + self.value_columns + self.result_columns
+
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.heads % self.kv_heads:

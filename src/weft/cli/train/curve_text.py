@@ -9,7 +9,7 @@ from weft.train.layout_search import LayoutSearch
 
 Curve = Sequence[tuple[int, LayoutSearch]]
 BAR = 20
-"""Columns of a bar of efficiency 1."""
+"""Columns of the longest bar: efficiency 1, or the highest above it."""
 
 
 def curve_text(asked: AskedStep, curve: Curve) -> str:
@@ -21,13 +21,14 @@ def curve_text(asked: AskedStep, curve: Curve) -> str:
     if not fitting:
         least = min(row["memory_gb"] for row in record["sizes"])
         return f"{title}: no size fits; the least memory of a GPU is {least:.0f} GB"
+    most = max(1.0, *(row["efficiency"] for row in fitting))
     rows = [
         [
             f"{row['n_gpus']}",
             f"{row['step_s']:.3g}",
             f"{row['tokens_per_s']:,.0f}",
             f"{row['efficiency']:.1%}",
-            "#" * round(BAR * row["efficiency"]),
+            "#" * round(BAR * row["efficiency"] / most),
         ]
         for row in fitting
     ]
@@ -68,7 +69,7 @@ def curve_record(asked: AskedStep, curve: Curve) -> dict[str, Any]:
         sizes.append(
             {
                 "n_gpus": n_gpus,
-                "layout": best.layout.words,
+                "layout": best.words,
                 "step_s": best.step.seconds,
                 "tokens_per_s": tokens,
                 "efficiency": tokens / n_gpus / base,

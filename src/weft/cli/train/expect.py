@@ -7,6 +7,8 @@ import click
 from weft.cli.output import emit, format_option
 from weft.cli.train.step_options import WAYS, AskedStep, asked_step, step_options
 
+TRANSFORMER_ONLY = ("ga", "global_batch", "layers", "sequence", "recompute")
+
 
 @click.command("expect")
 @click.argument("platform", metavar="PLATFORM")
@@ -109,7 +111,23 @@ def _image_step(asked: AskedStep, given: dict[str, Any], format_: str) -> None:
             expected="--gpus alone",
             hint=f"the nearest possible value is --{name} 1",
         )
+    ignored = [name for name in TRANSFORMER_ONLY if given[name] is not None]
+    if given["precision"] != "bf16":
+        ignored.append("precision")
+    if ignored:
+        raise InputError(
+            f"--{ignored[0].replace('_', '-')}: {asked.model.name} is a synthetic benchmark with a"
+            " step of its own",
+            expected="options of the network and --gpus",
+            hint="leave it out",
+        )
     n_gpus = given["n_gpus"] or given["dp"] or 1
+    if given["dp"] not in (None, n_gpus):
+        raise InputError(
+            f"{n_gpus} GPUs are not DP {given['dp']}",
+            expected="--gpus or --dp alone",
+            hint=f"the nearest possible value is --dp {n_gpus}",
+        )
     found = image_step(asked.model, asked.prices, n_gpus)
     record = image_record(asked.model, asked.prices, n_gpus, found)
     emit(

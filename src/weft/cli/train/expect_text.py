@@ -4,23 +4,25 @@ from typing import Any
 
 from weft.cli.output import table_text
 from weft.core.units import format_size_roughly
-from weft.train.memory import MemorySum
+from weft.train.memory import PEAK_OVER_SUM, MemorySum
 from weft.train.step_constants import N_CONSTANTS
 from weft.train.step_time import StepModel, StepTime
 
 HELD_OUT_ERROR = 0.15
 """Median error of the rows that no constant was fitted to (docs/reference/train_expect.md)."""
+RING_WARNED, RING_FACTORS = 4, (1.4, 1.8)
+"""From this CP on, published over modelled time of such rows (docs/concepts/fidelity.md)."""
 PARTS = {
     "products": "products of matrices",
     "memory": "memory between products",
-    "TP": "exchanges of TP, exposed",
-    "EP": "exchanges of EP, exposed",
-    "CP": "exchanges of CP, exposed",
-    "PP": "exchanges of PP, exposed",
-    "DP": "exchanges of DP, exposed",
+    "TP": "exposed exchanges of TP",
+    "EP": "exposed exchanges of EP",
+    "CP": "exposed exchanges of CP",
+    "PP": "exposed exchanges of PP",
+    "DP": "exposed exchanges of DP",
     "bubble": "bubble of the pipeline",
-    "optimizer": "optimizer",
-    "waiting": "waiting for nodes beyond the unit",
+    "optimizer": "the optimizer",
+    "waiting": "waiting for nodes over spines",
 }
 """By part of a step what a reader calls it."""
 
@@ -35,15 +37,37 @@ def step_text(step: StepModel, found: StepTime, memory: MemorySum) -> str:
             f"batch    {step.layout.micro_batch} x {step.layout.ga} micro-batches x"
             f" DP {step.layout.dp} = {step.layout.global_batch} sequences of"
             f" {step.sequence} tokens",
-            f"memory   {memory.words}",
+            *memory_lines(memory),
             "",
             table_text(["part of the step", "s", "share"], part_rows(found)),
             "",
             *_exchange_lines(step, found),
-            f"The compute model has {N_CONSTANTS} fitted figures; of published rows that none was"
-            f" fitted to, half lie within {HELD_OUT_ERROR:.0%}.",
+            f"The compute model has {N_CONSTANTS} fitted figures; no published step of the second"
+            " line was among those that they were fitted to.",
+            *ring_warning(step.layout.cp),
         ]
     )
+
+
+def memory_lines(memory: MemorySum) -> list[str]:
+    """The sum by part, and how far it is to be trusted."""
+    peak, capacity = memory.likely_peak / 1e9, memory.capacity / 1e9
+    doubt = "; may not fit" if memory.fits and peak > capacity else ""
+    return [
+        f"memory   {memory.words}",
+        f"         the median of published peaks lies {PEAK_OVER_SUM - 1:.0%} above such a sum: {peak:.0f} GB{doubt}",
+    ]
+
+
+def ring_warning(cp: int) -> list[str]:
+    """Of long rings the model is known to miss a part."""
+    if cp < RING_WARNED:
+        return []
+    low, high = RING_FACTORS
+    return [
+        f"warning: published steps with CP {RING_WARNED} or more took {low} to {high} times as long"
+        " as the model says."
+    ]
 
 
 def _head(step: StepModel, found: StepTime, memory: MemorySum) -> list[str]:
@@ -55,7 +79,9 @@ def _head(step: StepModel, found: StepTime, memory: MemorySum) -> list[str]:
     precision = step.method.precision.upper()
     lacks = "" if memory.fits else "; does not fit into memory"
     return [
-        f"EXPECT   {seconds:.3g} s a step ({low:.3g} to {high:.3g}): {binding(found)}{lacks}",
+        f"EXPECT   {seconds:.3g} s a step: {binding(found)}{lacks}",
+        f"         half of published steps lie within {HELD_OUT_ERROR:.0%} of the model:"
+        f" {low:.3g} to {high:.3g} s",
         f"         {step.model.name} in {precision} on {n} {step.gpu.model} of"
         f" {step.prices.platform.name}",
         f"         {tokens:,.0f} tokens/s, {rate:.0f} TFLOP/s a GPU, {rate / peak:.0%} MFU",
@@ -135,6 +161,7 @@ def record_of(step: StepModel, found: StepTime, memory: MemorySum) -> dict[str, 
         "tokens_per_s": layout.global_batch * step.sequence / found.seconds,
         "memory_bytes": dict(memory.parts),
         "memory_capacity_bytes": memory.capacity,
+        "likely_peak_bytes": memory.likely_peak,
         "fits": memory.fits,
         "exchanges": rows_of(step, found),
         "fitted_constants": N_CONSTANTS,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.cli.options import refuse_together
 from weft.cli.output import emit, format_option
 from weft.cli.train.step_options import WAYS, AskedStep, asked_step, step_options
 from weft.core.errors import InputError
@@ -28,7 +29,7 @@ SEQUENCES_PER_GPU = 2
 @click.option("--micro-batch", type=WAYS, help="Of so many sequences at once.")
 @click.option("--global-batch", type=WAYS, help="Sequences of a step; 2 a GPU, if not given.")
 @click.option("--top", type=click.IntRange(1, 100), default=8, show_default=True, help="Rows.")
-@click.option("--sweep", metavar="A:B", help="The best layout on A, 2 A, ... B GPUs.")
+@click.option("--sweep", metavar="A:B", help="The best layout on A, 2 A, 4 A ... GPUs, up to B.")
 @format_option
 def command(platform: str, top: int, sweep: str | None, format_: str, **given: Any) -> None:
     """Which layouts of a model fit on so many GPUs, and how fast is each?
@@ -47,6 +48,7 @@ def command(platform: str, top: int, sweep: str | None, format_: str, **given: A
             hint="weft train expect prices it",
         )
     if sweep is not None:
+        refuse_together("--sweep", {"--gpus": given["n_gpus"]})
         rows = [(n, _searched(asked, _request(asked, given, n))) for n in _sizes(sweep)]
         record = curve_record(asked, rows)
         emit(
@@ -108,8 +110,11 @@ def _nothing_fits(request: "PlanRequest", found: "LayoutSearch") -> InputError:
 def _sizes(sweep: str) -> list[int]:
     """The numbers of GPUs of '8:16384', doubling. Raises InputError."""
     parts = re.fullmatch(r"(\d{1,9}):(\d{1,9})", sweep)
-    if parts is None or not 2 <= int(parts[1]) <= int(parts[2]):
-        raise InputError(f"--sweep {sweep}", expected="two numbers of GPUs, as 8:16384")
+    if parts is None or not 1 <= int(parts[1]) <= int(parts[2]):
+        raise InputError(
+            f"--sweep {sweep}",
+            expected="two numbers of GPUs from 1 on, the smaller first, as 8:16384",
+        )
     low, high = int(parts[1]), int(parts[2])
     sizes = [low]
     while sizes[-1] * 2 <= high:

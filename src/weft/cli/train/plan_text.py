@@ -3,9 +3,10 @@
 from typing import Any
 
 from weft.cli.output import table_text
-from weft.cli.train.expect_text import binding
+from weft.cli.train.expect_text import binding, ring_warning
 from weft.cli.train.step_options import AskedStep
 from weft.train.layout_search import LayoutSearch, PlannedLayout, PlanRequest, exposed_total
+from weft.train.memory import PEAK_OVER_SUM
 from weft.train.network_costs import NetworkCost, network_costs
 from weft.train.step_constants import step_constants
 from weft.train.step_time import StepModel
@@ -17,14 +18,15 @@ def plan_text(asked: AskedStep, request: PlanRequest, found: LayoutSearch, top: 
     shown = found.fitting[:top]
     again = any(one.method.recompute != "none" for one in shown)
     rows = [_row(one, again=again) for one in shown]
-    heads = ["TP", "PP", "CP", "EP", "DP", "VP", "MBS", "GA", "GB", "s", "exposed"]
+    heads = ["TP", "PP", "CP", "EP", "DP", "VP", "MBS", "GA", "memory GB", "s", "exposed"]
     heads += ["recompute"] if again else []
+    doubtful = best.memory.capacity / PEAK_OVER_SUM / 1e9
     if request.shape.experts is None:
         place = heads.index("EP")
         heads, rows = _without(heads, place), [_without(row, place) for row in rows]
     return "\n".join(
         [
-            f"PLAN     {best.layout.words}: {best.step.seconds:.3g} s a step; {binding(best.step)}",
+            f"PLAN     {best.words}: {best.step.seconds:.3g} s a step; {binding(best.step)}",
             f"         {request.model.name} in {best.method.precision.upper()} on"
             f" {request.n_gpus} GPUs of {asked.prices.platform.name}, {request.batch} sequences of"
             f" {request.model.sequence} tokens",
@@ -33,6 +35,9 @@ def plan_text(asked: AskedStep, request: PlanRequest, found: LayoutSearch, top: 
             " most promising priced",
             "",
             table_text(heads, rows, left=0),
+            f"Layouts above {doubtful:.0f} GB may not fit: half of published peaks lie"
+            f" {PEAK_OVER_SUM - 1:.0%} or more above such sums.",
+            *ring_warning(max(one.layout.cp for one in shown)),
             "",
             table_text(["the best layout with", "s", "x"], _cost_rows(asked, request, best)),
         ]

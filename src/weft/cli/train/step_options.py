@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from weft.train.prices import CollectivePrices
 
 WAYS = click.IntRange(min=1, max=1 << 20)
+GPUS = click.IntRange(1, GPU_COUNT.max)
+"""One GPU exchanges nothing, but it trains."""
 
 _MODEL = (
     click.option(
         "--model", "model_name", required=True, metavar="M", help="A model, or a .toml file."
     ),
-    click.option("--gpus", "n_gpus", type=GPU_COUNT, help="GPUs in all."),
+    click.option("--gpus", "n_gpus", type=GPUS, help="GPUs in all."),
     click.option("--layers", type=WAYS, help="Fewer or more layers than the model has."),
     click.option("--sequence", type=WAYS, help="Tokens of a sample."),
     click.option(
@@ -98,13 +100,15 @@ def asked_step(platform: str, given: dict[str, Any]) -> AskedStep:
     from weft.train.prices import CollectivePrices
     from weft.train.published import resized
 
+    words = [] if given["overlap"] == "none" else given["overlap"].split(",")
+    if "none" in words:
+        raise click.UsageError("--overlap none contradicts the other dimensions of --overlap")
     document = platform_named(platform)
     model = resized(
         trained_model(given["model_name"]),
         layers=given["layers"] or 0,
         sequence=given["sequence"] or 0,
     )
-    words = [] if given["overlap"] == "none" else given["overlap"].split(",")
     method = StepMethod(
         precision=given["precision"],
         recompute=given["recompute"] or "none",
