@@ -41,8 +41,8 @@ class CollectivePrices:
         return self.platform.gpus.per_node.whole
 
     def link(self, group: RankGroup) -> str:
-        """What joins the ranks of a group: the links of GPUs in a node (NVLink, over nodes too where
-        a domain reaches so far; Infinity Fabric of AMD; else PCIe), or rails."""
+        """What joins the ranks of a group: links of the GPUs of a node or domain (NVLink, of AMD
+        Infinity Fabric, else PCIe), or rails."""
         gpus = self.platform.gpus
         if self._by_rails(group) or gpus is None:
             return "rails"

@@ -24,7 +24,7 @@ from weft.train.published import grok_rows, resized, shape_of
         (ModelLayout(512, tp=0), "tp = 0"),
         # 8192 tokens are 2 x CP parts at most 4096 wide, and TP splits each.
         (ModelLayout(8192, cp=8192), r"CP 8192: .* 2 x 8192 parts\n.*\n.*--cp 4096"),
-        (ModelLayout(12, tp=3), r"8192 tokens do not split into TP 3.*\n.*\n.*--sequence 8193"),
+        (ModelLayout(1 << 14, tp=4, cp=4096), r"into TP 4 x CP 4096 .*\n.*\n.*--sequence 16384"),
     ],
 )
 def test_an_impossible_layout_names_the_nearest_possible(layout: ModelLayout, message: str) -> None:

@@ -55,7 +55,8 @@ def memory_lines(memory: MemorySum) -> list[str]:
     doubt = "; may not fit" if memory.fits and peak > capacity else ""
     return [
         f"memory   {memory.words}",
-        f"         the median of published peaks lies {PEAK_OVER_SUM - 1:.0%} above such a sum: {peak:.0f} GB{doubt}",
+        f"         published peaks lie {PEAK_OVER_SUM - 1:.0%} above such sums (median):"
+        f" {peak:.0f} GB{doubt}",
     ]
 
 
