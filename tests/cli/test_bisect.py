@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -134,7 +135,17 @@ def test_no_difference_is_no_verdict(tmp_path: Path, capsys: Capture) -> None:
     code, text = asked(capsys, tmp_path, 'echo "time: $((100 + ($$ % 7))) us"', "--pairs", "6")
     assert code == 5
     assert text.startswith("UNKNOWN  cannot tell: no difference found after 12 launches: BAD is ")
-    assert "next:  weft bisect --figure 'time: {} us' --pairs 30 " in text
+    assert "--pairs 30 " in text
+    again = shlex.split(text.partition("next:  ")[2])
+    count = tmp_path / "count"
+    again[-1] += f"; echo x >> {count}"
+    assert again[:2] == ["weft", "bisect"]
+    assert run(again[1:]) == 2, "another command is refused"
+    again[-1] = again[-1].partition("; echo x")[0]
+    assert run(again[1:]) == 5
+    # The 6 pairs of before count.
+    assert "no difference found after 60 launches" in capsys.readouterr().out
+    assert len(list((tmp_path / "run/raw").glob("*.out"))) == 60
 
 
 def test_a_better_bad_is_said_with_the_files_swapped(tmp_path: Path, capsys: Capture) -> None:
@@ -145,10 +156,33 @@ def test_a_better_bad_is_said_with_the_files_swapped(tmp_path: Path, capsys: Cap
     assert f"{tmp_path / 'bad.env'} {tmp_path / 'good.env'} -- sh -c" in text
 
 
+def test_a_path_without_the_program_is_a_cause(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin/own-program"
+    program.write_text("#!/bin/sh\nexit 0\n")
+    program.chmod(0o755)
+    names = files(tmp_path, {"PATH": f"{tmp_path}/bin:/usr/bin:/bin"}, {"PATH": "/usr/bin:/bin"})
+    assert run(["bisect", "--dir", str(tmp_path / "run"), *names, "--", program.name]) == 1
+    text = capsys.readouterr().out
+    assert text.startswith("BAD  because PATH=/usr/bin:/bin (good: "), text
+    assert "BAD 'own-program' cannot be started (No such file or directory)" in text
+
+
+def test_values_that_both_files_set_alike_may_not_change_between(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    both = [{**end, "BOTH": "1"} for end in (GOOD, BAD)]
+    assert asked(capsys, tmp_path, TIMED, good=both[0], bad=both[1])[0] == 1
+    both = [{**end, "BOTH": "2"} for end in (GOOD, BAD)]
+    code, text = asked(capsys, tmp_path, TIMED, "--resume", good=both[0], bad=both[1])
+    assert (code, "started differently: variables_alike" in text) == (2, True), text
+
+
 @pytest.mark.parametrize(
     ("script", "code", "said"),
     [
         ("echo time: 1 us; echo time: 2 us", 2, "it prints 'time: {} us' 2 times (lines 1 and 2)"),
+        ("echo time: 0 us", 4, "line 1: 'time: {} us' is 0, not above 0: weft compares ratios"),
         ("echo no", 4, "the command does not work with GOOD: c00-good.r00 has no figure"),
         ("echo oh >&2; exit 3", 4, "does not work with GOOD: ended with exit code 3\n  | oh"),
     ],
@@ -205,7 +239,10 @@ def test_a_dry_run_shows_what_differs_and_starts_nothing(tmp_path: Path, capsys:
     assert not (tmp_path / "run").exists()
 
 
-def test_ctrl_c_ends_the_command_and_says_how_to_go_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ended_by", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupt_ends_the_command_and_says_how_to_go_on(
+    tmp_path: Path, ended_by: signal.Signals
+) -> None:
     where = tmp_path / "run"
     sleep = shutil.which("sleep") or "sleep"
     own = str(shutil.copy(sleep, tmp_path / "own-sleep"))
@@ -217,7 +254,7 @@ def test_ctrl_c_ends_the_command_and_says_how_to_go_on(tmp_path: Path) -> None:
     while not (started := _running(own)) and time.monotonic() < until:
         time.sleep(0.1)
     assert started
-    weft.send_signal(signal.SIGINT)
+    weft.send_signal(ended_by)
     _, said = weft.communicate(timeout=60)
     assert weft.returncode == 130
     assert f"kept: 0 launches in {where}\nnext: weft bisect --dir {where} --resume " in said

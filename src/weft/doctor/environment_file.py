@@ -3,12 +3,13 @@ recipe's output, an image. Nothing in it is run."""
 
 import codecs
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from weft.core.documents.text_file import open_file, read_file_bytes
 from weft.core.errors import InputError
+from weft.core.words import first_few
 from weft.doctor.container.image.image import EXPECTED as EXPECTED_IMAGE
 from weft.doctor.container.image.image import MOST_ARCHIVE_BYTES, open_image
 from weft.doctor.job import HOLE, Job, JobKind, JobSetting, SettingOrigin
@@ -20,8 +21,12 @@ EXPECTED = (
     "NAME=value lines, a script of exports, the output of weft recipe, an nccl.conf, or an image"
 )
 _SNIFFED_BYTES = 512
+_SHOWN = 4
+_OF_A_SHELL = ("BASH_FUNC_", "PS")
+_DOLLAR = re.compile(r"\$[\w{(]")
 _LINE = re.compile(r"\s*(?P<name>[A-Za-z_][\w.%()-]*)=(?P<value>.*)", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_SHELL_WORD = re.compile(r"\s*(?:#!|(?:export|declare|source|module|set|unset|srun|mpirun)\s)")
 _FUNCTION_END = re.compile(r"\s*\}\s*")
 
 
@@ -71,7 +76,15 @@ def _of_text(name: str, content: bytes) -> EnvironmentFile:
         return _of_settings(name, read_conf(name, text))
     if told and (_LINE.fullmatch(told[0]) and not _needs_a_shell(told)):
         return _lines(name, "NAME=value lines", lines)
-    return _of_settings(name, read_job(name, text, kind))
+    found = _of_settings(name, read_job(name, text, kind))
+    if told and not found.values and not found.not_read and _is_dump(told):
+        return _lines(name, "NAME=value lines", lines)
+    return found
+
+
+def _is_dump(lines: Sequence[str]) -> bool:
+    """Whether `env` may have printed it: values of several lines among NAME=value."""
+    return _LINE.fullmatch(lines[0]) is not None and not any(map(_SHELL_WORD.match, lines))
 
 
 def _needs_a_shell(lines: Iterable[str]) -> bool:
@@ -90,16 +103,37 @@ def _needs_a_shell(lines: Iterable[str]) -> bool:
 def _lines(name: str, kind: str, lines: Iterable[str]) -> EnvironmentFile:
     """Values as they stand, as `env` and docker's --env-file have them, without a pair of quotes
     around the whole."""
-    values = {}
+    values: dict[str, str] = {}
+    last, is_function = "", False
     for line in lines:
+        if is_function:
+            is_function = not _FUNCTION_END.fullmatch(line)
+            continue
         found = _LINE.match(line.rstrip("\r\n"))
         if found is not None and not line.lstrip().startswith("#"):
             value = found["value"]
             quote = value[:1]
             if quote in ("'", '"') and len(value) > 1 and value.endswith(quote):
                 value = value[1:-1]
-            values[found["name"]] = value
-    return EnvironmentFile(name, kind, values)
+            is_function = value.startswith("() {") and not value.endswith("}")
+            last = found["name"]
+            values[last] = value
+        elif found is None and last and not line.lstrip().startswith("#"):
+            values[last] += f"\n{line}"
+    values = {one: value.rstrip("\n") for one, value in values.items()}
+    return EnvironmentFile(name, kind, values, {}, _dollar_remarks(name, values))
+
+
+def _dollar_remarks(name: str, values: Mapping[str, str]) -> tuple[str, ...]:
+    """A file of lines is often written for a shell, which would fill these in."""
+    names = [
+        one
+        for one, value in values.items()
+        if _DOLLAR.search(value) and not one.startswith(_OF_A_SHELL)
+    ]
+    if not names:
+        return ()
+    return (f"{name}: '$' is kept as it stands in {first_few(names[:_SHOWN], len(names))}",)
 
 
 def _of_settings(name: str, job: Job) -> EnvironmentFile:
@@ -126,7 +160,23 @@ def _of_settings(name: str, job: Job) -> EnvironmentFile:
         remarks.append(f"{name} reads other files, which weft does not: {', '.join(job.sourced)}")
     if job.unseen:
         remarks.append(f"{name}: variables of these commands are not seen: {', '.join(job.unseen)}")
+    remarks += _unseen_remarks(name, job, values.keys() | not_read.keys())
     return EnvironmentFile(name, job.kind.value, values, not_read, tuple(remarks))
+
+
+def _unseen_remarks(name: str, job: Job, seen: Collection[str]) -> Iterable[str]:
+    """What a user may take for read: modules, and values that no program gets."""
+    if job.modules:
+        modules = list(dict.fromkeys(one.text for one in job.modules))
+        yield (
+            f"{name} loads modules, and weft runs none: {first_few(modules[:_SHOWN], len(modules))}"
+            "; run the script and keep the output of env -0 as the file"
+        )
+    assigned = (one.name for one in job.settings if one.origin is SettingOrigin.ASSIGNED)
+    kept = [one for one in dict.fromkeys(assigned) if one not in seen]
+    if kept:
+        shown = first_few(kept[:_SHOWN], len(kept))
+        yield f"{name}: assigned without export, so that no program sees it: {shown}"
 
 
 def _seen(job: Job) -> Iterable[JobSetting]:

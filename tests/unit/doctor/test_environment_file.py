@@ -80,3 +80,51 @@ def test_other_files_are_refused(tmp_path: Path, name: str, content: bytes, what
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no\.env"):
         read_environment_file(str(tmp_path / "no.env"))
+
+
+def test_values_of_several_lines_as_env_prints_them(tmp_path: Path) -> None:
+    dump = (
+        "A=1\nKEY=first line\nsecond line\n\nBASH_FUNC_f%%=() {  local a\n if x; then\n"
+        "  INNER=1;\n fi\n}\nZ=3\n"
+    )
+    assert read(tmp_path, "good.env", dump) == {
+        "A": "1",
+        "KEY": "first line\nsecond line",
+        "BASH_FUNC_f%%": "() {  local a",
+        "Z": "3",
+    }
+
+
+def test_a_script_whose_values_are_not_exported_is_no_dump(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no variable is set here"):
+        read(tmp_path, "job.sh", "A=1\nmpirun -np 2 ./a\n")
+
+
+def test_bash_own_list_of_exports(tmp_path: Path) -> None:
+    """The output of `export -p` of bash 5.2."""
+    text = (
+        'declare -x A="1"\ndeclare -x B=$\'two\\nlines\'\ndeclare -x C="q\\"x\\$y"\n'
+        'declare -x D=""\ndeclare -x OLDPWD\n'
+    )
+    assert read(tmp_path, "good.sh", text) == {"A": "1", "B": "two\nlines", "C": 'q"x$y', "D": ""}
+
+
+def remarks_of(folder: Path, name: str, text: str) -> tuple[str, ...]:
+    path = folder / name
+    path.write_text(text)
+    found = read_environment_file(str(path))
+    return tuple(one.removeprefix(str(path)) for one in found.remarks)
+
+
+def test_what_a_script_sets_out_of_sight_is_said(tmp_path: Path) -> None:
+    script = "module load gcc/12 openmpi/5\nA=1\nB=2\nexport B UCX_TLS=rc\n"
+    assert remarks_of(tmp_path, "job.sh", script) == (
+        " loads modules, and weft runs none: gcc/12, openmpi/5; run the script and keep the output "
+        "of env -0 as the file",
+        ": assigned without export, so that no program sees it: A",
+    )
+
+
+def test_a_dollar_in_plain_lines_is_said(tmp_path: Path) -> None:
+    lines = "LIBS=/x:$LIBS\nPS1=$USER $ \nA=100$\n"
+    assert remarks_of(tmp_path, "good.env", lines) == (": '$' is kept as it stands in LIBS",)

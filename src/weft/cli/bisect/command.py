@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from weft.cli.bisect.again import call_again
-from weft.cli.bisect.options import BISECT_OPTIONS, BisectOptions
+from weft.cli.bisect.options import BISECT_OPTIONS, MOST_PAIRS, BisectOptions
 from weft.cli.fail_on import exit_code_of, fail_on_option
 from weft.cli.options import RESUME, fresh_run_dir, run_dir_option
 from weft.cli.output import format_option, talk
@@ -73,7 +73,7 @@ def command(
         return int(ExitCode.GOOD)
     where = run_dir or fresh_run_dir("bisect")
     with _kept(ctx, where), _opened(test, between, asked, where, resume=resume) as store:
-        decisions, findings = _measured(ctx, test, between, store)
+        decisions, findings = _measured(ctx, test, _question(ctx, between, where), store)
     print_answer(decisions, findings, test, where, format_)
     return exit_code_of(verdict_of(findings))
 
@@ -94,7 +94,7 @@ def _command_under_test(
     good, bad = ({n: v for n, v in one.values.items() if n not in unknown} for one in read)
     around = dict(os.environ)
     found = differences(good, bad, around, asked.ignored)
-    between = Differences(found.variables, {**unknown, **found.left_out})
+    between = Differences(found.variables, {**unknown, **found.left_out}, found.alike)
     if not between.variables:
         left = "; ".join(f"{name}: {why}" for name, why in between.left_out.items())
         raise InputError(
@@ -138,7 +138,7 @@ def _opened(
 
 
 def _measured(
-    ctx: click.Context, test: "CommandUnderTest", between: "Differences", store: "RunStore"
+    ctx: click.Context, test: "CommandUnderTest", question: "BisectQuestion", store: "RunStore"
 ) -> "tuple[Decisions, list[Finding]]":
     """Launch until there is an answer."""
     from weft.cli.progress import shown_bisect
@@ -158,7 +158,7 @@ def _measured(
         def note(among: Sequence[int]) -> None:
             progress.among([test.variables[one].name for one in among])
 
-        return decisions, _findings(decisions, launches, _question(ctx, between), note)
+        return decisions, _findings(decisions, launches, question, note)
 
 
 def _findings(
@@ -181,27 +181,35 @@ def _findings(
     return found(decisions, result, replace(question, seconds=launches.seconds, fixed=fixed))
 
 
-def _question(ctx: click.Context, between: "Differences") -> "BisectQuestion":
+def _question(ctx: click.Context, between: "Differences", where: Path) -> "BisectQuestion":
     from weft.study.bisect.answer import BisectQuestion
 
     fresh = {"--dir": None, "--resume": None}
-    pairs = MORE_PAIRS * int(ctx.params["pairs"])
+    # The test holds at any number of launches of one run, and not for the luckiest of several runs.
+    more = {"--dir": str(where), "--resume": "", "--pairs": _more_pairs(ctx.params["pairs"])}
     return BisectQuestion(
         variables=between.variables,
         left_out=between.left_out,
-        more_launches=call_again(ctx, {**fresh, "--pairs": str(pairs)}),
+        more_launches=call_again(ctx, more),
+        afresh=call_again(ctx, fresh),
         swapped=call_again(ctx, fresh, is_swapped=True),
     )
 
 
+def _more_pairs(n_pairs: int) -> str:
+    return str(min(MORE_PAIRS * n_pairs, MOST_PAIRS))
+
+
 @contextmanager
 def _kept(ctx: click.Context, where: Path) -> Iterator[None]:
-    """Ends an interrupt, and a disk that refuses, with the command that goes on."""
+    """Ends an interrupt, SIGTERM, and a disk that refuses, with the command that goes on."""
+    from weft.launch.kubernetes.ending_signals import ended_as_by_ctrl_c
     from weft.study.run.store import read_run
 
     again = call_again(ctx, {"--dir": str(where), "--resume": ""})
     try:
-        yield
+        with ended_as_by_ctrl_c():
+            yield
     except KeyboardInterrupt:
         n_over = read_run(where).n_over if (where / "run.toml").exists() else 0
         kept = f"{counted(n_over, 'launch', 'launches')} in {where}"

@@ -72,6 +72,7 @@ class BisectQuestion:
     variables: Sequence[DifferingVariable]
     left_out: Mapping[str, str] = field(default_factory=dict)
     more_launches: str = ""
+    afresh: str = ""
     swapped: str = ""
     fixed: str = ""
     seconds: float = 0.0
@@ -139,10 +140,10 @@ def no_answer(decisions: Decisions, why: str, question: BisectQuestion) -> Findi
         FindingKind.NOT_ENOUGH_DATA,
         Severity.UNKNOWN,
         cannot_tell(
-            f"{why}; {_compared(decisions, effect)}", "a quieter machine, or more launches"
+            f"{why}; {_compared(decisions, effect)}", "the same again on a quieter machine"
         ),
         (_judged_by(decisions), *left_out_lines(question.left_out)),
-        question.more_launches or None,
+        question.afresh or None,
         _facts(decisions, (), question, effect),
     )
 
@@ -186,9 +187,10 @@ def _enough(decisions: Decisions, alone: BisectCell, effect: Effect) -> list[str
         return []
     whole = effect_of(decisions, decisions.bad)
     n = counted(effect.n, "launch", "launches")
+    word, is_ = word_of(decisions), "" if effect.ratio is None else "is "
     return [
-        f"it is enough: GOOD with this change alone is {effect.text(word_of(decisions))} ({n}); "
-        f"all of BAD: {whole.text(word_of(decisions))}"
+        f"it is enough: GOOD with this change alone {is_}{effect.text(word)} ({n}); "
+        f"all of BAD: {whole.text(word)}"
     ]
 
 

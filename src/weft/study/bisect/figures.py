@@ -22,6 +22,7 @@ HOLE = "{}"
 FIRST, LAST = "first", "last"
 _NUMBER = r"([-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
 _PLACE = "\0"
+_NOT_JUDGED = "not above 0: weft compares ratios"
 MOST_FIGURES = 400
 """More rows than a sweep of sizes has: they would be one test each."""
 
@@ -123,7 +124,10 @@ def _printed(out: Path, err: Path, choice: FigureChoice) -> float:
     if len(found) > 1 and not choice.take:
         lines = " and ".join(str(number) for _, number in found[:2])
         raise TwiceError(f"it prints '{choice.printed}' {len(found)} times (lines {lines})")
-    return found[0 if choice.take == FIRST else -1][0]
+    value, number = found[0 if choice.take == FIRST else -1]
+    if not 0 < value <= LARGEST_MEASURED:
+        raise NoFigureError(f"line {number}: '{choice.printed}' is {value:g}, {_NOT_JUDGED}")
+    return value
 
 
 def _text(path: Path) -> str:
@@ -153,7 +157,7 @@ def _of_tables(
             size = row.size_bytes or 0
             if value is None or choice.size_bytes not in (None, size):
                 continue
-            if abs(value) <= LARGEST_MEASURED:
+            if 0 < value <= LARGEST_MEASURED:
                 words = [table.test] if several else []
                 words += [row.labels[key] for key in telling if key in row.labels]
                 yield LaunchFigure(metric, size, " ".join(words)), value, row.line
@@ -178,4 +182,4 @@ def _telling_labels(rows: tuple[Row, ...]) -> list[str]:
 
 def _no_such(choice: FigureChoice) -> str:
     size = f" at {format_size(choice.size_bytes)}" if choice.size_bytes is not None else ""
-    return f"its table has no {choice.metric or 'figure'}{size}"
+    return f"its table has no {choice.metric or 'figure'} above 0{size}"

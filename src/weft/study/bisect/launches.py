@@ -9,7 +9,7 @@ from pathlib import Path
 from weft.bench.live.failure import exit_text, tail
 from weft.bench.model import Launch, Sample, State, Trial
 from weft.core.clock import Clock, system_clock
-from weft.core.errors import BenchmarkError, InputError
+from weft.core.errors import BenchmarkError, InputError, MissingError, StorageError
 from weft.core.files import write_part
 from weft.core.process import Command, CommandEnd, Ending, Limits, run
 from weft.core.shell_line import quoted
@@ -158,8 +158,15 @@ class CommandLaunches:
         environment = self.command.environment(chosen)
         began, limit_s = self._clock(), self.limit_s
         command = Command(self.command.argv, environment, out=out, err=err, ends_tree=True)
-        with _masked_output(out, err):
-            ended = run(command, Limits(limit_s))
+        try:
+            with _masked_output(out, err):
+                ended = run(command, Limits(limit_s))
+        except MissingError as error:
+            # Another PATH than GOOD's may be the cause.
+            if is_first or isinstance(error, StorageError):
+                raise
+            kept = self.store.failed(launch, State.FAILED, error.what)
+            return LaunchReading(State.FAILED, {}, kept.message), 0.0
         self.store.folder.refuse_full()
         figures: dict[LaunchFigure, float] = {}
         state, message = _state_of(ended, limit_s)

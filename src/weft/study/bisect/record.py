@@ -1,6 +1,8 @@
 """The record of a bisect in run.toml: its question, so that --resume goes on with the same one, and
 a study of two arms, which `weft compare` and `weft report` read."""
 
+import hashlib
+import json
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -70,11 +72,17 @@ def _question(test: CommandUnderTest, between: Differences) -> dict[str, Any]:
             **({} if choice.size_bytes is None else {"size_bytes": choice.size_bytes}),
         },
         "not_compared": dict(between.left_out),
+        "variables_alike_sha256": _sha256(between.alike),
         "variables": [
             {key: value for key, value in one.to_record().items() if value is not None}
             for one in between.variables
         ],
     }
+
+
+def _sha256(values: Mapping[str, str]) -> str:
+    """A launch has these, too: a run that goes on must find them as they were."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 def _study(argv: list[str]) -> dict[str, Any]:

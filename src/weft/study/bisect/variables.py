@@ -2,12 +2,15 @@
 
 import fnmatch
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from weft.core.words import first_few
 from weft.launch.redact import is_secret
 from weft.launch.secret_text import MASK
 
 NOT_SET = "not set"
+LONGEST_LIST, LEAST_LIST, SHOWN_FOLDERS = 60, 3, 3
+"""A longer value of so many folders at least is shown by the folders that differ."""
 OF_THE_JOB = (
     *("SLURM_*", "SLURMD_*", "PMI_*", "PMIX_RANK", "PMIX_NAMESPACE", "PMIX_SERVER_*", "PBS_*"),
     *("LSB_*", "LS_*", "PALS_*", "FLUX_*", "JOB_ID", "OMPI_COMM_WORLD_*", "OMPI_UNIVERSE_SIZE"),
@@ -36,7 +39,12 @@ class DifferingVariable:
 
     @property
     def change(self) -> str:
-        """'NAME=value (good: other)'; secrets are masked."""
+        """'NAME=value (good: other)', of a long list of folders what differs; secrets are
+        masked."""
+        if self.good and self.bad and max(len(self.good), len(self.bad)) > LONGEST_LIST:
+            folders = _changed_folders(self.shown_good, self.shown_bad)
+            if folders:
+                return f"{self.name} {folders}"
         bad = f"{self.name} {NOT_SET}" if self.bad is None else f"{self.name}={self.shown_bad}"
         return f"{bad} (good: {self.shown_good})"
 
@@ -58,10 +66,12 @@ class DifferingVariable:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """The variables that differ, by name; and those left out, with why."""
+    """The variables that differ, by name; those left out, with why; and those that both set alike,
+    without secrets."""
 
     variables: tuple[DifferingVariable, ...]
     left_out: Mapping[str, str]
+    alike: Mapping[str, str] = field(default_factory=dict)
 
 
 def differences(
@@ -72,19 +82,21 @@ def differences(
 ) -> Differences:
     """What differs between two environments. `around` is weft's own environment; `ignored` are
     names or patterns that stay as they are in GOOD."""
-    found, left_out = [], {}
+    found, left_out, alike = [], {}, {}
     for name in sorted(good.keys() | bad.keys()):
         before, after = (
             side.get(name, around.get(name) if name in NEEDED else None) for side in (good, bad)
         )
         if before == after:
+            if before is not None and not is_secret(name, before) and not _is_left(name):
+                alike[name] = before
             continue
         why = _why_left_out(name, ignored)
         if why:
             left_out[name] = why
         else:
             found.append(DifferingVariable(name, before, after))
-    return Differences(tuple(found), left_out)
+    return Differences(tuple(found), left_out, alike)
 
 
 def environment_of(
@@ -111,7 +123,21 @@ def masked(name: str, value: str | None) -> str | None:
 
 
 def _shown(name: str, value: str | None) -> str:
-    return NOT_SET if value is None else masked(name, value) or "empty"
+    """On one line: a value may have several."""
+    return NOT_SET if value is None else (masked(name, value) or "empty").replace("\n", "\\n")
+
+
+def _changed_folders(good: str, bad: str) -> str:
+    """'gains /a/bin, loses /b/bin', "" of values that are no lists."""
+    before, after = good.split(":"), bad.split(":")
+    if min(len(before), len(after)) < LEAST_LIST:
+        return ""
+    words = []
+    for verb, these, those in (("gains", after, before), ("loses", before, after)):
+        names = [one or "an empty entry" for one in dict.fromkeys(these) if one not in those]
+        if names:
+            words.append(f"{verb} {first_few(names[:SHOWN_FOLDERS], len(names))}")
+    return ", ".join(words) or "has its folders in another order"
 
 
 def _is_left(name: str) -> bool:

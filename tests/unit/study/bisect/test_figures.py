@@ -95,3 +95,11 @@ def test_wrong_data_is_no_figure(tmp_path: Path) -> None:
     wrong = f"{title}8 1.5 Fail\n16 1.6 Pass\n"
     with pytest.raises(NoFigureError, match="line 3: the data were wrong"):
         of(tmp_path, wrong)
+
+
+@pytest.mark.parametrize("number", ["0", "-0.5", "1e999"])
+def test_a_number_without_a_ratio_is_no_figure(tmp_path: Path, number: str) -> None:
+    with pytest.raises(NoFigureError, match=r"line 1: 'loss \{\}' is .*, not above 0"):
+        of(tmp_path, f"loss {number}\n", printed="loss {}")
+    text = OSU.format(0.0, 30)
+    assert of(tmp_path, text) == {"latency_us at 64 KiB": 30}

@@ -47,3 +47,18 @@ def test_secrets_are_masked() -> None:
     (token,) = differences({"API_TOKEN": "abcd1234"}, {"API_TOKEN": "efgh5678"}, {}).variables
     assert token.change == "API_TOKEN=[redacted] (good: [redacted])"
     assert token.to_record() == {"name": "API_TOKEN", "good": "[redacted]", "bad": "[redacted]"}
+
+
+def test_a_long_list_of_folders_is_shown_by_what_differs() -> None:
+    same = [f"/opt/software/package{n}/bin" for n in range(9)]
+    good, bad = ":".join(["/old/bin", *same]), ":".join(["/new/bin", *same])
+    assert DifferingVariable("PATH", good, bad).change == "PATH gains /new/bin, loses /old/bin"
+    turned = ":".join(reversed(same))
+    order = DifferingVariable("PATH", ":".join(same), turned).change
+    assert order == "PATH has its folders in another order"
+    plain = DifferingVariable("NOTE", "a" * 70, "b" * 70).change
+    assert plain == f"NOTE={'b' * 70} (good: {'a' * 70})"
+
+
+def test_a_value_of_several_lines_is_shown_on_one() -> None:
+    assert DifferingVariable("KEY", "a\nb", None).change == "KEY not set (good: a\\nb)"
