@@ -84,12 +84,12 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 def test_values_of_several_lines_as_env_prints_them(tmp_path: Path) -> None:
     dump = (
-        "A=1\nKEY=first line\nsecond line\n\nBASH_FUNC_f%%=() {  local a\n if x; then\n"
+        "A=1\nKEY=first\nsecond line\n\nBASH_FUNC_f%%=() {  local a\n if x; then\n"
         "  INNER=1;\n fi\n}\nZ=3\n"
     )
     assert read(tmp_path, "good.env", dump) == {
         "A": "1",
-        "KEY": "first line\nsecond line",
+        "KEY": "first\nsecond line",
         "BASH_FUNC_f%%": "() {  local a",
         "Z": "3",
     }

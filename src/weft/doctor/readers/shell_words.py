@@ -16,6 +16,9 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 VARIABLE = "variable_name"
 DEFAULTS = (":-", "-", ":=", "=")
 _ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
+_ANSI = {"n": "\n", "t": "\t", "E": "\x1b", "e": "\x1b", "\\": "\\", "'": "'", '"': '"'}
+"""Of $'...', those that `export -p` writes; others stay as they stand."""
+_ANSI_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _QUOTED_ESCAPE = re.compile(r"\\(\n|[\"\\$`])")
 
 
@@ -128,7 +131,8 @@ class Words:
         elif kind == "raw_string":
             yield Piece(self.source(node)[1:-1])
         elif kind == "ansi_c_string":
-            yield Piece(self.source(node)[2:-1])
+            text = self.source(node)[2:-1]
+            yield Piece(_ANSI_ESCAPE.sub(lambda found: _ANSI.get(found[1], found[0]), text))
         elif kind == "string":
             yield from self._of_string(node)
         elif kind in ("concatenation", "command_name", "translated_string"):

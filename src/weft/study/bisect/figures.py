@@ -182,4 +182,4 @@ def _telling_labels(rows: tuple[Row, ...]) -> list[str]:
 
 def _no_such(choice: FigureChoice) -> str:
     size = f" at {format_size(choice.size_bytes)}" if choice.size_bytes is not None else ""
-    return f"its table has no {choice.metric or 'figure'} above 0{size}"
+    return f"its table has no {choice.metric or 'figure'}{size} above 0"

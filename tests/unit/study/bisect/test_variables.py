@@ -61,4 +61,4 @@ def test_a_long_list_of_folders_is_shown_by_what_differs() -> None:
 
 
 def test_a_value_of_several_lines_is_shown_on_one() -> None:
-    assert DifferingVariable("KEY", "a\nb", None).change == "KEY not set (good: a\\nb)"
+    assert DifferingVariable("NOTE", "a\nb", None).change == "NOTE not set (good: a\\nb)"
