@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 from typing import BinaryIO
 
+from weft.train.log.given_figures import GivenFigures
 from weft.train.log.judged_log import judge_log
-from weft.train.log.throughput import GivenFigures
 
 LINES_BETWEEN = 120
 """Other lines between two steps: NCCL's log, warnings, timers."""

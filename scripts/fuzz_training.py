@@ -13,10 +13,10 @@ from weft.cli.output import printable
 from weft.cli.train.read_text import logs_text
 from weft.results.training.log_reader import read_training_stream
 from weft.results.training.model import TrainingLog, TrainingRun
+from weft.train.log.given_figures import GivenFigures
 from weft.train.log.judged_log import JudgedLog
 from weft.train.log.judged_run import judge_run
 from weft.train.log.record import log_record, reading_rows
-from weft.train.log.throughput import GivenFigures
 
 SAMPLES = Path(__file__).resolve().parent.parent / "tests" / "fixtures" / "training"
 _HEADING_LINES, _STEP_LINES = 9, 14

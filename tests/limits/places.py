@@ -7,9 +7,10 @@ RESULT = str(ROOT / "tests/fixtures/field/c01-flux-hpcx-hdr.txt")
 FABRIC = str(ROOT / "docs/samples/unplugged-cable.out")
 TOPOLOGY = str(ROOT / "tests/fixtures/topology/dump.xml")
 LOG = str(ROOT / "tests/fixtures/field_logs/14-nccl-525-shm.log")
+TRAINING_LOG = str(ROOT / "tests/fixtures/training/nemo1.log")
 TEMPLATE = ("cluster", "template", "azure", "--sku", "HB176rs_v4", "--nodes", "2")
 TWIN = ("--twin", "fat-tree", "--nodes", "4")
-_GROUPS = ("cluster", "doctor", "fabric", "platform", "study")
+_GROUPS = ("cluster", "doctor", "fabric", "platform", "study", "train")
 NAMED = "@"
 """Where the file is named in a command."""
 NEW = "NEW"
@@ -19,6 +20,9 @@ PLACES: tuple[tuple[str, ...], ...] = (
     ("judge", "@"),
     ("judge", RESULT, "--against", "@"),
     ("judge", RESULT, "--platform", "@"),
+    ("train", "read", "@"),
+    ("train", "compare", "@", TRAINING_LOG),
+    ("train", "compare", TRAINING_LOG, "@"),
     ("import", "@", "-o", NEW),
     ("import", RESULT, "--platform", "@", "-o", NEW),
     ("expect", "@", "latency"),

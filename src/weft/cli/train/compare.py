@@ -13,8 +13,8 @@ from weft.core.errors import InputError
 from weft.core.finding import verdict_of
 
 if TYPE_CHECKING:
+    from weft.train.log.given_figures import GivenFigures
     from weft.train.log.judged_run import JudgedRun
-    from weft.train.log.throughput import GivenFigures
 
 _RUN = click.IntRange(min=1)
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from weft.cli.options import NumberRange, options_as
-from weft.train.log.throughput import GivenFigures
+from weft.train.log.given_figures import GivenFigures
 
 _MOST = 10**9
 _SHARED = (

@@ -13,8 +13,8 @@ from weft.core.errors import ExitCode, InputError
 from weft.core.finding import verdict_of
 
 if TYPE_CHECKING:
+    from weft.train.log.given_figures import GivenFigures
     from weft.train.log.judged_log import JudgedLog
-    from weft.train.log.throughput import GivenFigures
 
 
 @click.command("read")

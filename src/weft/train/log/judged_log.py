@@ -5,8 +5,8 @@ from pathlib import Path
 
 from weft.results.training.log_reader import read_training_log
 from weft.results.training.model import TrainingLog
+from weft.train.log.given_figures import GivenFigures
 from weft.train.log.judged_run import JudgedRun, judge_run
-from weft.train.log.throughput import GivenFigures
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,10 @@ from weft.core.words import counted
 from weft.results.training.model import TrainingRun
 from weft.stats.summary import INTERVAL_FROM
 from weft.stats.warm_up import SOURCE
+from weft.train.log.given_figures import GivenFigures
 from weft.train.log.steady import LevelStep, SteadyState, steady_state
 from weft.train.log.stragglers import StragglerGroup
-from weft.train.log.throughput import GivenFigures, Throughput, throughput
+from weft.train.log.throughput import Throughput, throughput
 
 NOTABLE_SHARE = 0.02
 """Stragglers that take less of the time are no finding of their own; the table counts them."""

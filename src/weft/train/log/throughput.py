@@ -7,20 +7,8 @@ import numpy as np
 from weft.core.errors import InputError
 from weft.results.training.model import Stated, TrainingRun
 from weft.results.training.run_columns import batch_of
-from weft.stats.summary import Summary
+from weft.train.log.given_figures import GivenFigures
 from weft.train.log.steady import SteadyState
-
-
-@dataclass(frozen=True, slots=True)
-class GivenFigures:
-    """Figures that the user states; they go before those of the log. FLOP counts a whole step of
-    all GPUs, the peak one GPU."""
-
-    sequence: int | None = None
-    batch: int | None = None
-    gpus: int | None = None
-    flop_per_step: float | None = None
-    peak_tflops: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +108,3 @@ def _tflops(
 def interval(value: float, rates: Throughput) -> tuple[float, float]:
     """The interval of a rate."""
     return value * rates.low, value * rates.high
-
-
-__all__ = ["GivenFigures", "Summary", "Throughput", "interval", "throughput"]

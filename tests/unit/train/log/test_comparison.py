@@ -4,8 +4,8 @@ from tests.unit.train.log.drawn_runs import log_of, run_of, times
 
 from weft.core.errors import InputError
 from weft.train.log.comparison import SpeedUpFacts, compare_runs
+from weft.train.log.given_figures import GivenFigures
 from weft.train.log.judged_run import JudgedRun, judge_run
-from weft.train.log.throughput import GivenFigures
 
 
 def judged(drawn: np.ndarray, given: GivenFigures | None = None, **stated: int) -> JudgedRun:

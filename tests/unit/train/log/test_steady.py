@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from tests.unit.train.log.drawn_runs import log_of, run_of, times
 
+from weft.train.log.given_figures import GivenFigures
 from weft.train.log.judged_run import judge_run, straggler_words
 from weft.train.log.left_out import left_out_words
 from weft.train.log.steady import steady_state
-from weft.train.log.throughput import GivenFigures
 
 
 def test_checkpoints_are_told_from_the_steady_state_by_their_period() -> None:
