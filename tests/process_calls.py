@@ -9,7 +9,8 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -122,3 +123,16 @@ def _stream(name: str, path: Path, full: Full | None) -> TextIO:
     limited = full is not None and full.stream == name
     raw = _LimitedFile(path, full) if full is not None and limited else io.FileIO(path, "w")
     return io.TextIOWrapper(io.BufferedWriter(raw), encoding="utf-8")
+
+
+@contextmanager
+def not_ignored(number: signal.Signals) -> Iterator[None]:
+    """Meanwhile a signal that nohup or a shell's `&` made this process ignore is not."""
+    kept = signal.getsignal(number)
+    if kept is signal.SIG_IGN:
+        is_interrupt = number == signal.SIGINT
+        signal.signal(number, signal.default_int_handler if is_interrupt else signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(number, kept)

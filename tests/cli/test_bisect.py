@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.process_calls import not_ignored
 
 from weft.cli import run
 
@@ -247,9 +248,10 @@ def test_an_interrupt_ends_the_command_and_says_how_to_go_on(
     sleep = shutil.which("sleep") or "sleep"
     own = str(shutil.copy(sleep, tmp_path / "own-sleep"))
     words = ["bisect", "--dir", str(where), *files(tmp_path), "--", own, "300"]
-    weft = subprocess.Popen(
-        [sys.executable, "-m", "weft.cli", *words], stderr=subprocess.PIPE, text=True
-    )
+    with not_ignored(ended_by):
+        weft = subprocess.Popen(
+            [sys.executable, "-m", "weft.cli", *words], stderr=subprocess.PIPE, text=True
+        )
     until = time.monotonic() + 60
     while not (started := _running(own)) and time.monotonic() < until:
         time.sleep(0.1)
