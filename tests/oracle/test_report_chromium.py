@@ -196,3 +196,41 @@ def test_tables_that_are_folded_on_screen_are_open_on_paper(page: Path, tmp_path
 def pages_on_paper(page: Path, profile: Path, out: Path) -> int:
     browse(page, profile, f"--print-to-pdf={out}", "--no-pdf-header-footer")
     return len(re.findall(rb"/Type\s*/Page\b", out.read_bytes()))
+
+
+@pytest.mark.parametrize("width", [400, 1280, 3840])
+def test_a_page_fits_its_screen_and_can_be_read_in_the_dark(
+    page: Path, tmp_path: Path, width: int
+) -> None:
+    with browser(tmp_path / "profile") as tab:
+        tab.open(page)
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+        tab.send("Emulation.setDeviceMetricsOverride", **size)
+        for scheme in ("light", "dark"):
+            feature = {"name": "prefers-color-scheme", "value": scheme}
+            tab.send("Emulation.setEmulatedMedia", features=[feature])
+            assert tab.value("document.documentElement.scrollWidth") <= width
+            assert tab.value(LEAST_CONTRAST) >= 4.5
+        assert tab.console == []
+
+
+LEAST_CONTRAST = """(() => {
+  const light = (text) => {
+    const [r, g, b] = text.match(/[\\d.]+/g).map((x) => x / 255).map(
+      (x) => x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const paper = (it) => {
+    while (it && getComputedStyle(it).backgroundColor === "rgba(0, 0, 0, 0)") it = it.parentElement;
+    return it ? getComputedStyle(it).backgroundColor : "rgb(255, 255, 255)";
+  };
+  const words = [...document.querySelectorAll("h1, h2, h3, p, th, td, li, a, summary, svg text")];
+  return Math.min(...words.filter((it) => it.textContent.trim()).map((it) => {
+    const style = getComputedStyle(it);
+    const ink = light(it instanceof SVGElement ? style.fill : style.color);
+    const ground = light(paper(it));
+    return (Math.max(ink, ground) + 0.05) / (Math.min(ink, ground) + 0.05);
+  }));
+})()"""
+"""Of words against what they stand on. SOURCE: WCAG 2.2, relative luminance and contrast ratio; 4.5
+is its level AA."""

@@ -1,6 +1,7 @@
 """`weft report`: finished run directories in, one HTML file out."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from weft.report.charts.cells import also_measured_of
 from weft.report.html import render
 from weft.report.model import RunPage, Section
 from weft.report.published_values import published_of
+from weft.report.run_names import titles
 from weft.report.sections import (
     arms,
     curves,
@@ -55,6 +57,8 @@ def write_report(run_dirs: Sequence[Path], out: Path, *, partial: bool = False) 
     for run in runs:
         _refuse_unfinished(run, partial)
     pages = [page_of(run, f"run{number}") for number, run in enumerate(runs, start=1)]
+    told_apart = titles(runs, [page.title for page in pages])
+    pages = [replace(page, title=title) for page, title in zip(pages, told_apart, strict=True)]
     pages.sort(key=lambda page: severity_rank(page.findings[0]))
     write_page(out, pages, side_by_side.section(runs))
     return pages

@@ -25,6 +25,9 @@ PALETTE = ("#0072b2", "#d55e00", "#000000", "#009e73", "#cc79a7", "#e69f00")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3])
 MAX_SERIES = len(PALETTE)
+SIZES = (260, 190, 140, 100, 70, 46)
+BARS = (6.6, 5.6, 4.6, 3.6, 2.6, 1.6)
+"""Of points in square pixels, and of intervals: one for each series, of few series the last."""
 _Mark = TypeVar("_Mark", alt.Color, alt.Shape)
 
 FITTED, HELD_OUT, ANOMALY = (
@@ -42,20 +45,16 @@ def curve(rows: Sequence[Row], *, y_title: str, description: str) -> dict[str, A
     """
     base = chart_of(rows).encode(x=size_axis(rows), color=_by_series(alt.Color, rows, PALETTE))
     y = log_field(alt.Y, rows, y_title)
-    # A layer a series: dashes by an encoding would enter the legend and fray its symbols.
     lines = [
-        base.transform_filter(alt.FieldEqualPredicate(field="series", equal=name))
+        _of(base, name)
         .mark_line(strokeWidth=1.8, strokeDash=list(dash))
         .encode(y=y("value"), detail="segment:N")
         for name, dash in zip(_names(rows), DASHES, strict=False)
     ]
-    bars = base.mark_rule(strokeWidth=1.6).encode(
-        y=y("low"), y2="high:Q", tooltip=_tooltips(y_title)
-    )
-    points = base.mark_point(filled=True, size=46, opacity=1).encode(
-        y=y("value"), shape=_by_series(alt.Shape, rows, SHAPES), tooltip=_tooltips(y_title)
-    )
-    return finished(layered(*lines, bars, points), description)
+    bars, points = _told_apart(base, rows)
+    bars = [one.encode(y=y("low"), y2="high:Q", tooltip=_tooltips(y_title)) for one in bars]
+    points = [one.encode(y=y("value"), tooltip=_tooltips(y_title)) for one in points]
+    return finished(layered(*lines, *bars, *points), description)
 
 
 def strip(
@@ -145,11 +144,10 @@ def ratio(rows: Sequence[Row], *, y_title: str, description: str) -> dict[str, A
     y = field_on(alt.Y, padded_scale(spread), alt.Axis(title=y_title, tickCount=6, format=".2~f"))
     base = chart_of(rows).encode(x=size_axis(rows), color=_by_series(alt.Color, rows, PALETTE))
     one = chart_of([{"one": 1}]).mark_rule(color=INK).encode(y="one:Q")
-    bars = base.mark_rule(strokeWidth=1.8).encode(y=y("low"), y2="high:Q")
-    points = base.mark_point(filled=True, size=46, opacity=1).encode(
-        y=y("value"), shape=_by_series(alt.Shape, rows, SHAPES), tooltip=_tooltips(y_title)
-    )
-    return finished(layered(one, bars, points), description)
+    bars, points = _told_apart(base, rows)
+    bars = [one.encode(y=y("low"), y2="high:Q") for one in bars]
+    points = [one.encode(y=y("value"), tooltip=_tooltips(y_title)) for one in points]
+    return finished(layered(one, *bars, *points), description)
 
 
 def scaling(
@@ -165,18 +163,37 @@ def scaling(
     )
     base = chart_of(rows).encode(x=node_axis(rows), color=_by_series(alt.Color, rows, PALETTE))
     lines = [
-        base.transform_filter(alt.FieldEqualPredicate(field="series", equal=name))
-        .mark_line(strokeWidth=1.8, strokeDash=list(dash))
-        .encode(y=y("value"))
+        _of(base, name).mark_line(strokeWidth=1.8, strokeDash=list(dash)).encode(y=y("value"))
         for name, dash in zip(_names(rows), DASHES, strict=False)
     ]
-    bars = base.mark_rule(strokeWidth=1.6).encode(y=y("low"), y2="high:Q")
-    points = base.mark_point(filled=True, size=46, opacity=1).encode(
-        y=y("value"),
-        shape=_by_series(alt.Shape, rows, SHAPES),
-        tooltip=_tooltips(y_title, by="scale"),
-    )
-    return finished(layered(*lines, bars, points), description)
+    bars, points = _told_apart(base, rows)
+    bars = [one.encode(y=y("low"), y2="high:Q") for one in bars]
+    points = [one.encode(y=y("value"), tooltip=_tooltips(y_title, by="scale")) for one in points]
+    return finished(layered(*lines, *bars, *points), description)
+
+
+def _told_apart(base: alt.Chart, rows: Sequence[Row]) -> tuple[list[alt.Chart], list[alt.Chart]]:
+    """Intervals and points of the series. Of several the earlier ones are wider and the points
+    hollow: where values are equal, no series hides another."""
+    names, shape = _names(rows), _by_series(alt.Shape, rows, SHAPES)
+    each = [_of(base, name) for name in names]
+    bars = [
+        one.mark_rule(strokeWidth=width)
+        for one, width in zip(each, BARS[-len(names) :], strict=False)
+    ]
+    points = [
+        one.mark_point(size=size, filled=len(names) == 1, strokeWidth=1.8, opacity=1).encode(
+            shape=shape
+        )
+        for one, size in zip(each, SIZES[-len(names) :], strict=False)
+    ]
+    return bars, points
+
+
+def _of(base: alt.Chart, name: str) -> alt.Chart:
+    """One series. A layer a series: dashes by an encoding would enter the legend and fray its
+    symbols, and Vega warns of sizes by name."""
+    return base.transform_filter(alt.FieldEqualPredicate(field="series", equal=name))
 
 
 def _names(rows: Sequence[Row]) -> list[str]:

@@ -1,10 +1,12 @@
 """Switches as circles, cables as lines: a drawing of a small fabric that prints."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import cos, hypot, pi, sin
+from math import comb, cos, hypot, pi, sin
 
+import numpy as np
+import numpy.typing as npt
 from markupsafe import Markup
 
 from weft.core.natural import natural_key
@@ -73,7 +75,10 @@ _WORDS = {
     CableState.MORE: "more cables than the siblings",
     CableState.MISSING: "no cable where the siblings have some",
 }
+RADIUS, CLEARANCE = 12.0, 2.0
+"""Of a switch, and how far other switches' cables stay off it, in pixels."""
 Pair = tuple[int, int]
+Place = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,8 +210,7 @@ def _line(
     if state is CableState.MISSING:
         names = " - ".join(tiers.labels[node].name for node in pair)
         texts = [f"{names}: no cable, where the siblings have some"]
-    bend = _bend(layout, (x1, y1), (x2, y2))
-    curve = f"M{number(x1)} {number(y1)}{bend}{number(x2)} {number(y2)}"
+    curve = f"M{number(x1)} {number(y1)}{_bend(layout, pair)}"
     line = _stroke(
         curve, state, canvas.thinnest + canvas.thickness * share, colour, "\n".join(texts)
     )
@@ -221,15 +225,51 @@ def _line(
     return line + count
 
 
-def _bend(layout: LinkLayout, a: tuple[float, float], b: tuple[float, float]) -> str:
-    """Chords of a circle bend towards its centre, so that neighbours stay distinct."""
-    if layout.layered:
-        return "L"
-    cx, cy = layout.width / 2, layout.height / 2
-    x, y = (a[0] + b[0]) / 2, (a[1] + b[1]) / 2
-    # The longer a chord, the more it bends: neighbours stay next to each other.
-    bend = 0.4 * hypot(a[0] - b[0], a[1] - b[1]) / layout.height
-    return f"Q{number(x + bend * (cx - x))} {number(y + bend * (cy - y))} "
+def _bend(layout: LinkLayout, pair: Pair) -> str:
+    """What leads from one switch of a pair to the other, of the path of an SVG: between levels the
+    first of a line, an S and ever wider bows that stays clear of all other switches. Chords of a
+    circle bend towards its centre, so that neighbours stay distinct."""
+    a, b = (layout.places[node] for node in pair)
+    if not layout.layered:
+        # The longer a chord, the more it bends: neighbours stay next to each other.
+        bend = 0.4 * hypot(a[0] - b[0], a[1] - b[1]) / layout.height
+        x, y = (a[0] + b[0]) / 2, (a[1] + b[1]) / 2
+        return _path((x + bend * (layout.width / 2 - x), y + bend * (layout.height / 2 - y)), b)
+    others = np.array([at for node, at in layout.places.items() if node not in pair])
+    return next((_path(*by) for by in _ways(layout, a, b) if _is_clear((a, *by), others)), _path(b))
+
+
+def _ways(layout: LinkLayout, a: Place, b: Place) -> Iterator[tuple[Place, ...]]:
+    """Bezier points after the first one, the simplest way first, bows towards the middle first."""
+    yield (b,)
+    middle = (a[1] + b[1]) / 2
+    if a[1] != b[1]:
+        yield (a[0], middle), (b[0], middle), b
+    dx, dy = b[0] - a[0], b[1] - a[1]
+    length = hypot(dx, dy) or 1.0
+    inwards = 1 if (middle < layout.height / 2) == (dx > 0) else -1
+    for step in range(1, 8):
+        # Twice the height of the bow: a curve reaches half the way to its middle point.
+        bow = step * LAYER_HEIGHT / 2
+        for side in (inwards * bow, -inwards * bow):
+            yield ((a[0] + b[0]) / 2 - side * dy / length, middle + side * dx / length), b
+
+
+def _path(*points: Place) -> str:
+    return "LQC"[len(points) - 1] + " ".join(f"{number(x)} {number(y)}" for x, y in points)
+
+
+def _is_clear(points: Sequence[Place], others: npt.NDArray[np.float64]) -> bool:
+    """Whether a Bezier curve stays off the circles at `others`, (switch, 2)."""
+    if not others.size:
+        return True
+    n = len(points) - 1
+    t = np.linspace(0, 1, 129)[:, None]
+    along = sum(
+        comb(n, i) * t**i * (1 - t) ** (n - i) * np.array(at) for i, at in enumerate(points)
+    )
+    apart = np.linalg.norm(np.asarray(along)[:, None, :] - others[None], axis=2)
+    return bool(apart.min() >= RADIUS + CLEARANCE)
 
 
 def _switch(canvas: _Canvas, node: int) -> str:
@@ -242,7 +282,7 @@ def _switch(canvas: _Canvas, node: int) -> str:
     texts += [f"[{port}] {shown(subnet.name(host))}" for port, host in hosts]
     parts = [
         element("title", text="\n".join(texts)),
-        element("circle", cx=x, cy=y, r=12.0, class_="switch"),
+        element("circle", cx=x, cy=y, r=RADIUS, class_="switch"),
     ]
     if hosts:
         parts.append(element("text", text=str(len(hosts)), x=x, y=y + 4, class_="n"))

@@ -8,11 +8,11 @@ from weft.core.units import format_significant, format_size
 from weft.report.charts import vega as charts
 from weft.report.charts.cells import ChartCell, ChartMetric
 from weft.report.model import ReportFigure, ReportTable, Section, cut_table
+from weft.report.run_names import run_names
 from weft.report.sections.curves import CurveEntry, meaning, spec_of
 from weft.stats.summary import Summary, summarise
 from weft.study.comparison.cells import StudyCell, cells_of
 from weft.study.comparison.headlines import Headlines
-from weft.study.run.backend_record import backend_of
 from weft.study.run.store import StudyRun
 
 _Scale = tuple[str, int, int, str]
@@ -45,7 +45,7 @@ def section(runs: Sequence[StudyRun]) -> Section | None:
 def _why_not(runs: Sequence[StudyRun], headline: Headlines) -> Section | None:
     """The scales of each benchmark by run, where no two are equal."""
     scales: dict[str, dict[str, str]] = defaultdict(dict)
-    for run, name in zip(runs, _names(runs), strict=True):
+    for run, name in zip(runs, run_names(runs), strict=True):
         for value in cells_of(run, headline).values:
             if headline(value.cell.benchmark).kind != "pairs":
                 scales[value.cell.benchmark].setdefault(name, value.cell.scale)
@@ -64,7 +64,7 @@ def _shared(runs: Sequence[StudyRun], headline: Headlines) -> dict[_Scale, _Curv
     """Medians over launches by scale, series and size, of scales with two series from two runs."""
     values: dict[_Scale, dict[str, dict[int, list[float]]]] = {}
     owners: dict[_Scale, set[int]] = defaultdict(set)
-    for number, (run, name) in enumerate(zip(runs, _names(runs), strict=True)):
+    for number, (run, name) in enumerate(zip(runs, run_names(runs), strict=True)):
         for value in cells_of(run, headline).values:
             if headline(value.cell.benchmark).kind == "pairs" or value.value <= 0:
                 continue
@@ -82,20 +82,6 @@ def _shared(runs: Sequence[StudyRun], headline: Headlines) -> dict[_Scale, _Curv
         for key, by_series in values.items()
         if len(owners[key]) > 1
     }
-
-
-def _names(runs: Sequence[StudyRun]) -> list[str]:
-    """'r1 (imported)', 'r2 (twin of azure-a9)': directories, numbered where they are equal."""
-    names = []
-    for run in runs:
-        backend = backend_of(run)
-        platform = backend.facts.get("platform") if backend.is_twin else None
-        what = f"twin of {platform}" if platform else backend.name
-        names.append(f"{run.directory.name or run.directory} ({what})")
-    return [
-        name if names.count(name) == 1 else f"{number}: {name}"
-        for number, name in enumerate(names, start=1)
-    ]
 
 
 def _figure(number: int, cell: StudyCell, metric: ChartMetric, curves: _Curves) -> ReportFigure:

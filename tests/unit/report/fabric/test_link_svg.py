@@ -1,11 +1,14 @@
 """Where switches stand: layers by level, groups round a circle."""
 
-from itertools import combinations, pairwise
+import re
+from itertools import combinations, pairwise, product
 from math import dist
 
+import numpy as np
+import pytest
 from tests.unit.topology.hand_subnet import Ends, described, tree_cables, tree_switches
 
-from weft.report.fabric.link_svg import link_layout
+from weft.report.fabric.link_svg import draw, link_layout
 from weft.topology.subnet.tiers import Tiers, tiers_of
 
 
@@ -52,3 +55,28 @@ def test_the_groups_of_a_dragonfly_stand_apart() -> None:
     apart = [steps[3], steps[7]]
     within = [step for at, step in enumerate(steps) if at not in (3, 7)]
     assert min(apart) > 1.5 * max(within)
+
+
+@pytest.mark.parametrize("n_leaves", [3, 12, 34])
+def test_no_cable_is_drawn_through_a_switch_of_others(n_leaves: int) -> None:
+    leaves, spines = [f"l{n}" for n in range(n_leaves)], [f"s{n}" for n in range(n_leaves)]
+    ways = product(enumerate(leaves), enumerate(spines))
+    cables = [(leaf, j + 1, spine, i + 1) for (i, leaf), (j, spine) in ways]
+    # Two cables within a level: of the first and the last leaf, and spine.
+    cables += [("l0", 39, leaves[-1], 39), ("s0", 39, spines[-1], 39)]
+    subnet = described(dict.fromkeys(leaves, 1) | dict.fromkeys(spines, 2), cables)
+    tiers = tiers_of(subnet)
+    places = [complex(*at) for at in link_layout(tiers).places.values()]
+    drawn = str(draw(subnet, tiers, (), None, title="a tree"))
+    found = re.findall(r'd="M(\S+ \S+)([LQC])([^"]+)"', drawn)
+    assert len(found) == n_leaves**2 + 2
+    for start, letter, rest in found:
+        numbers = [float(text) for text in f"{start} {rest}".split()]
+        points = [complex(*xy) for xy in zip(numbers[::2], numbers[1::2], strict=True)]
+        assert len(points) == "_LQC".index(letter) + 1
+        others = [at for at in places if min(abs(at - points[0]), abs(at - points[-1])) > 1]
+        # De Casteljau: the points of the curve, by halving its polygon.
+        curve = np.outer(points, np.ones(201))
+        while len(curve) > 1:
+            curve = curve[:-1] + np.linspace(0, 1, 201) * np.diff(curve, axis=0)
+        assert np.abs(curve[0] - np.array(others)[:, None]).min() > 12
