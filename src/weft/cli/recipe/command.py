@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.cli.lazy import CommandWithVerbs
-from weft.cli.options import ANY_PATH, NODE_COUNT
+from weft.cli.options import ANY_PATH, EXISTING_FILE, FOLDER, NODE_COUNT
 from weft.cli.output import emit, format_option, table_text, talk
+from weft.cli.recipe.tuning import TUNING_FORMS, tuning_recipe
 from weft.core.errors import ExitCode, InputError
 from weft.launch.launchers.container import CONTAINER_RUNTIMES
 
@@ -54,6 +55,25 @@ class RecipeCommand(CommandWithVerbs):
     metavar="FILE",
     help="Compare a script with the recipe.",
 )
+@click.option(
+    "--from",
+    "run_dir",
+    type=FOLDER,
+    metavar="RUN",
+    help="With --to: a study whose arms are algorithms of a library's collectives.",
+)
+@click.option(
+    "--to",
+    "tuning_form",
+    type=click.Choice(TUNING_FORMS),
+    help="A file with the best of them: Open MPI's rules, MPICH's selection, NCCL's tuner table.",
+)
+@click.option(
+    "--library",
+    type=EXISTING_FILE,
+    help="With --to mpich-json: the libmpi.so of jobs; else that of the run's MPICH.",
+)
+@click.option("--dir", "folder", type=FOLDER, help="With --to: write the files there.")
 @format_option
 def command(platform: str | None, script: Path | None, format_: str, **options: Any) -> int:
     """Print a complete launch command, script or modulefile for PLATFORM.
@@ -61,7 +81,13 @@ def command(platform: str | None, script: Path | None, format_: str, **options: 
     Without PLATFORM: the machines that have a recipe; 'here' is the recipe of this machine's links,
     with its own adapters. With --diff exit 1 where a script differs. 'weft recipe isolation' is the
     recipe of a fabric with several tenants.
+
+    With --from and --to: per collective, ranks and size the algorithm that is faster than the
+    library's own choice beyond doubt, and what the choice loses on launches that it was not made
+    by. Exit 5 if no arm has a verdict.
     """
+    if options["run_dir"] is not None or options["tuning_form"] is not None:
+        return _tuning(platform, options, format_)
     if platform is None:
         _list(format_)
         _say_own_recipe(format_)
@@ -83,6 +109,17 @@ def command(platform: str | None, script: Path | None, format_: str, **options: 
         rows=[_row(prescription, one) for one in prescription.settings],
     )
     return int(ExitCode.GOOD)
+
+
+def _tuning(platform: str | None, options: dict[str, Any], format_: str) -> int:
+    run_dir, form = options["run_dir"], options["tuning_form"]
+    if run_dir is None or form is None:
+        raise InputError("--from and --to go together", expected="--from RUN --to FORM")
+    if platform is not None:
+        raise InputError(
+            f"--from and '{platform}' exclude each other", expected="a run, or a platform"
+        )
+    return tuning_recipe(run_dir, form, options["library"], options["folder"], format_)
 
 
 def _list(format_: str) -> None:
