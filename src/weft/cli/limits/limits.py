@@ -29,6 +29,7 @@ from weft.launch.hostfile import MOST_HOSTFILE_BYTES
 from weft.results.result_file import MOST_RESULT_BYTES, MOST_UNPACKED_BYTES
 from weft.study.import_run import MOST_IMPORTED_BYTES, MOST_IMPORTED_ROWS
 from weft.study.plan.plan import MAX_LAUNCHES
+from weft.study.tuning import mpich_selection
 from weft.topology.subnet.traffic import MOST_PAIRS_BYTES
 from weft.trace import rank_trace
 
@@ -83,6 +84,7 @@ _ROWS: tuple[tuple[str, Any, Callable[[Any], str], str], ...] = (
     ("variables or launches of a script", settings_file.MOST_SETTINGS, _count, "doctor env"),
     ("a libnccl.so", libnccl.MOST_BYTES, _size, "doctor env --libnccl"),
     ("read-only data of a libnccl.so", libnccl.MOST_DATA_BYTES, _size, "doctor env --libnccl"),
+    ("a library of MPICH", mpich_selection.MOST_LIBRARY_BYTES, _size, "recipe --library"),
     ("a topology file", xml.MOST_BYTES, _size, "doctor topo"),
     ("output of lspci or lstopo", machine_file.MOST_BYTES, _size, "doctor topo --against"),
     ("devices of a machine", facts.MOST_DEVICES, _count, "doctor topo --against"),

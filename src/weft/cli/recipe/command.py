@@ -86,7 +86,7 @@ def command(platform: str | None, script: Path | None, format_: str, **options: 
     library's own choice beyond doubt, and what the choice loses on launches that it was not made
     by. Exit 5 if no arm has a verdict.
     """
-    if options["run_dir"] is not None or options["tuning_form"] is not None:
+    if any(options[one] is not None for one in ("run_dir", "tuning_form", "library", "folder")):
         return _tuning(platform, options, format_)
     if platform is None:
         _list(format_)
@@ -114,7 +114,9 @@ def command(platform: str | None, script: Path | None, format_: str, **options: 
 def _tuning(platform: str | None, options: dict[str, Any], format_: str) -> int:
     run_dir, form = options["run_dir"], options["tuning_form"]
     if run_dir is None or form is None:
-        raise InputError("--from and --to go together", expected="--from RUN --to FORM")
+        raise InputError(
+            "--from, --to, --library and --dir go together", expected="--from RUN --to FORM"
+        )
     if platform is not None:
         raise InputError(
             f"--from and '{platform}' exclude each other", expected="a run, or a platform"
