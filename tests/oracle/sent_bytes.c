@@ -1,6 +1,6 @@
 /* sent_bytes.c -- loaded before MPICH on UCX (LD_PRELOAD), prints on rank 0 "sent BYTES" for each
- * message that MPICH hands to UCX. Their number and their sizes tell the algorithms apart: of n bytes
- * on 4 ranks a ring sends 6 times n / 4, recursive doubling 2 times n.
+ * message that MPICH hands to UCX. Their number and their sizes tell the algorithms apart: of n
+ * bytes on 4 ranks a ring sends 6 times n / 4, recursive doubling 2 times n.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

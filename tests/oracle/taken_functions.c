@@ -1,8 +1,8 @@
 /* taken_functions.c -- loaded before Open MPI (LD_PRELOAD), prints on rank 0 "took NAME" for each
  * function of an algorithm that coll/tuned calls, and lets it run.
  *
- * The functions take pointers and numbers, at most nine, which the calling conventions of x86-64 and
- * aarch64 pass alike as longs; the wrapper hands on nine, whatever the function has.
+ * The functions take pointers and numbers, at most nine, which the calling conventions of x86-64
+ * and aarch64 pass alike as longs; the wrapper hands on nine, whatever the function has.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

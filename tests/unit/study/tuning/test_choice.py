@@ -2,6 +2,7 @@
 
 from random import Random
 from statistics import fmean
+from typing import Any
 
 import pytest
 from tests.unit.study.tuning.conftest import (
@@ -12,6 +13,7 @@ from tests.unit.study.tuning.conftest import (
     study_of_algorithms,
 )
 
+from weft.study.run.store import StudyRun
 from weft.study.tuning.algorithm import OPENMPI
 from weft.study.tuning.arms import AlgorithmArms, algorithm_arms
 from weft.study.tuning.choice import choices_of
@@ -22,8 +24,10 @@ SIZES = (8, 4096, 65536, 1 << 20)
 LIBRARY = "library"
 
 
-def arms_of(run_truth: RunTruth, backend: TrueBackend, **study: object) -> tuple:  # type: ignore[type-arg]
-    run = run_truth(backend, study_of_algorithms(**study))  # type: ignore[arg-type]
+def arms_of(
+    run_truth: RunTruth, backend: TrueBackend, **study: Any
+) -> tuple[StudyRun, AlgorithmArms]:
+    run = run_truth(backend, study_of_algorithms(**study))
     (arms,) = algorithm_arms(run, OPENMPI)
     return run, arms
 
