@@ -16,7 +16,7 @@ import pytest
 from tests.needs import need, need_mpi
 from tests.unit.study.tuning.tunings import Chosen, expected_arm, tuned
 
-from weft.study.tuning.algorithm import Algorithm
+from weft.study.tuning.algorithm import TunedAlgorithm
 from weft.study.tuning.mpich_selection import SELECTION, mpich_selection, read_mpich_library
 from weft.study.tuning.openmpi_rules import RULES, openmpi_rules
 from weft.study.tuning.tuning_files import TunedCollective, TuningFiles
@@ -52,7 +52,7 @@ def compiled(tmp_path: Path, mpicc: str, in_front: str) -> tuple[Path, Path]:
         [mpicc, "-o", program, HERE / "called_collectives.c"],
         ["cc", "-Wall", "-Wextra", "-shared", "-fPIC", "-o", library, HERE / in_front, "-ldl"],
     ):
-        subprocess.run(argv, check=True, timeout=120)
+        subprocess.run(list(map(str, argv)), check=True, timeout=120)
     return program, library
 
 
@@ -146,7 +146,7 @@ def openmpi_tuned(algorithm_of: Mapping[str, str] = {}) -> list[TunedCollective]
         tuned(
             benchmark,
             collective,
-            {arm: Algorithm(algorithm_of.get(arm, n)) for arm, (n, _) in algorithms.items()},
+            {arm: TunedAlgorithm(algorithm_of.get(arm, n)) for arm, (n, _) in algorithms.items()},
             {(N_RANKS, size): arm for size, arm in choice.items()},
         )
         for benchmark, (collective, algorithms, choice) in OF_OPENMPI.items()
@@ -314,7 +314,7 @@ def test_mpich_takes_each_chosen_algorithm_and_its_own_elsewhere(
         tuned(
             benchmark,
             collective,
-            {arm: Algorithm(name) for arm, name in algorithms.items()},
+            {arm: TunedAlgorithm(name) for arm, name in algorithms.items()},
             {(N_RANKS, size): arm for size, arm in choice.items()},
         )
         for benchmark, (collective, algorithms, choice) in table.items()
@@ -356,7 +356,9 @@ def test_the_proof_fails_where_a_selection_names_what_mpich_does_not_know(
     mpich: tuple[str, Path, tuple[Path, Path]], tmp_path: Path
 ) -> None:
     mpirun, library, built = mpich
-    one = tuned("allreduce", "allreduce", {"d": Algorithm("recursive_doubling")}, {(4, 4096): "d"})
+    one = tuned(
+        "allreduce", "allreduce", {"d": TunedAlgorithm("recursive_doubling")}, {(4, 4096): "d"}
+    )
     variables = put(mpich_selection([one], read_mpich_library(library)), tmp_path / "files")
     file = tmp_path / "files" / SELECTION
     document = json.loads(file.read_text())

@@ -10,7 +10,7 @@ Variables = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Algorithm:
+class TunedAlgorithm:
     """An algorithm under the library's own name or number. Each parameter is a name and a number;
     one that is absent keeps the library's default."""
 
@@ -37,7 +37,7 @@ class TunedLibrary:
     collectives: Mapping[str, str]
     selects: re.Pattern[str]
     example: str
-    read: Callable[[Variables, str], Algorithm | None]
+    read: Callable[[Variables, str], TunedAlgorithm | None]
 
 
 _ON = ("1", "true", "yes", "on", "enabled", "t", "y")
@@ -50,7 +50,7 @@ def _number(variables: Variables, name: str, expected: str) -> int:
     return int(text)
 
 
-def _openmpi(variables: Variables, collective: str) -> Algorithm | None:
+def _openmpi(variables: Variables, collective: str) -> TunedAlgorithm | None:
     """SOURCE: Open MPI 4.1.4, `ompi_info --param coll tuned --level 9`: algorithms are ignored
     unless use_dynamic_rules is true, and 0 is the library's choice."""
     own = f"OMPI_MCA_coll_tuned_{collective}_algorithm"
@@ -64,12 +64,12 @@ def _openmpi(variables: Variables, collective: str) -> Algorithm | None:
         for name in ("segmentsize", "tree_fanout", "chain_fanout", "max_requests")
         if f"{own}_{name}" in variables
     ]
-    return Algorithm(str(number), tuple(found)) if number else None
+    return TunedAlgorithm(str(number), tuple(found)) if number else None
 
 
-def _mpich(variables: Variables, collective: str) -> Algorithm | None:
+def _mpich(variables: Variables, collective: str) -> TunedAlgorithm | None:
     name = variables.get(f"MPIR_CVAR_{collective.upper()}_INTRA_ALGORITHM", "auto").strip()
-    return None if name in ("", "auto") else Algorithm(name)
+    return None if name in ("", "auto") else TunedAlgorithm(name)
 
 
 NCCL_ALGORITHMS = {
@@ -87,7 +87,7 @@ SOURCE: NVIDIA/nccl, ext-tuner/example/README.md, and its documentation of NCCL_
 NCCL_PROTOCOLS = ("ll", "ll128", "simple")
 
 
-def _nccl(variables: Variables, collective: str) -> Algorithm | None:
+def _nccl(variables: Variables, collective: str) -> TunedAlgorithm | None:
     name = variables.get("NCCL_ALGO", "").strip().lower()
     protocol = variables.get("NCCL_PROTO", "").strip().lower()
     if not name and not protocol:
@@ -105,7 +105,7 @@ def _nccl(variables: Variables, collective: str) -> Algorithm | None:
             where=where,
             expected=f"one of {', '.join(NCCL_PROTOCOLS)}: the plug-in's table names one",
         )
-    return Algorithm(f"{NCCL_ALGORITHMS[name]}/{protocol}", _nccl_channels(variables, where))
+    return TunedAlgorithm(f"{NCCL_ALGORITHMS[name]}/{protocol}", _nccl_channels(variables, where))
 
 
 def _nccl_channels(variables: Variables, where: str) -> tuple[tuple[str, int], ...]:

@@ -13,7 +13,7 @@ from weft.study.comparison.cells import arm_name, study_of
 from weft.study.plan.model import Factor, FactorSetting, Study
 from weft.study.run.backend_record import backend_of
 from weft.study.run.store import StudyRun
-from weft.study.tuning.algorithm import Algorithm, TunedLibrary, is_selection
+from weft.study.tuning.algorithm import TunedAlgorithm, TunedLibrary, is_selection
 
 ALGORITHM_OPTION = "algorithm"
 """The option of a twin's benchmarks that names an algorithm of the engine."""
@@ -27,7 +27,7 @@ class AlgorithmArms:
     benchmark: str
     collective: str
     default: str
-    algorithms: Mapping[str, Algorithm]
+    algorithms: Mapping[str, TunedAlgorithm]
     left_out: tuple[str, ...] = ()
 
 

@@ -17,7 +17,7 @@ DECIDED = (RowOutcome.FASTER, RowOutcome.SLOWER, RowOutcome.EQUIVALENT, RowOutco
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class CellChoice:
     """What is best at one size on so many ranks: an arm, or "" for the library's choice.
 
     `speed_up` is how many times faster the arm is than the library's choice, with its interval;
@@ -40,7 +40,7 @@ class Choice:
         return not self.arm
 
 
-def choices_of(run: StudyRun, arms: AlgorithmArms) -> list[Choice]:
+def choices_of(run: StudyRun, arms: AlgorithmArms) -> list[CellChoice]:
     """A choice a number of ranks and size, in that order, by the verdicts of `weft compare`.
 
     Cells of one number of ranks (on other nodes, under other conditions) share a choice, as a
@@ -59,7 +59,9 @@ def choices_of(run: StudyRun, arms: AlgorithmArms) -> list[Choice]:
     ]
 
 
-def _choice(benchmark: str, key: tuple[int, int], by_arm: dict[str, list[ComparisonRow]]) -> Choice:
+def _choice(
+    benchmark: str, key: tuple[int, int], by_arm: dict[str, list[ComparisonRow]]
+) -> CellChoice:
     n_cells = max(len(rows) for rows in by_arm.values())
     faster = {
         arm: rows
@@ -70,11 +72,11 @@ def _choice(benchmark: str, key: tuple[int, int], by_arm: dict[str, list[Compari
         outcomes = dict.fromkeys(row.outcome for rows in by_arm.values() for row in rows)
         decided = any(one in DECIDED for one in outcomes)
         words = "" if decided else ", ".join(outcome.value for outcome in outcomes)
-        return Choice(benchmark, *key, arm="", undecided=words)
+        return CellChoice(benchmark, *key, arm="", undecided=words)
     best = min(faster, key=lambda arm: _mean_log([row.slowdown for row in faster[arm]]))
     rows = faster[best]
     ends = [_speed_up_interval(row) for row in rows]
-    return Choice(
+    return CellChoice(
         benchmark,
         *key,
         arm=best,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft.core.errors import InputError
-from weft.study.tuning.algorithm import Algorithm
+from weft.study.tuning.algorithm import TunedAlgorithm
 from weft.study.tuning.ranges import RankRange
 from weft.study.tuning.tuning_files import TunedCollective, TuningFiles, bytes_scale
 
@@ -72,7 +72,7 @@ def openmpi_rules(tuned: Sequence[TunedCollective], version: int) -> TuningFiles
     return TuningFiles({RULES: text}, variables, tuple(notes))
 
 
-def _algorithms(one: TunedCollective) -> list[Algorithm]:
+def _algorithms(one: TunedCollective) -> list[TunedAlgorithm]:
     return [one.arms.algorithms[sizes.arm] for ranks in one.ranges for sizes in ranks.chosen]
 
 
@@ -139,11 +139,11 @@ def _json_ranks(one: TunedCollective, ranks: RankRange) -> dict[str, Any]:
     return {"comm_size_min": ranks.first, "comm_size_max": ranks.last, "rules": rules}
 
 
-def _fanout(collective: str, algorithm: Algorithm) -> str:
+def _fanout(collective: str, algorithm: TunedAlgorithm) -> str:
     usual = USUAL_FANOUT if collective in _WITH_FANOUT else 0
     named = "chain_fanout" if collective in _WITH_FANOUT else "tree_fanout"
     return str(algorithm.parameter(named, usual))
 
 
-def _segment(algorithm: Algorithm) -> str:
+def _segment(algorithm: TunedAlgorithm) -> str:
     return str(algorithm.parameter("segmentsize", 0))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from weft.study.tuning.choice import Choice
+from weft.study.tuning.choice import CellChoice
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class SizeRange:
     first: int
     last: int
     end: int
-    choices: tuple[Choice, ...]
+    choices: tuple[CellChoice, ...]
 
     def bytes_compared(self, scale: int) -> tuple[int, int]:
         """The first byte count and the first one beyond, of `scale` such messages together."""
@@ -39,7 +39,7 @@ class RankRange:
         return tuple(one for one in self.sizes if one.arm)
 
 
-def rank_ranges(choices: Sequence[Choice]) -> list[RankRange]:
+def rank_ranges(choices: Sequence[CellChoice]) -> list[RankRange]:
     """The ranges of one benchmark's choices.
 
     What was not measured keeps the library's choice: sizes under the smallest and over the largest,
@@ -59,7 +59,7 @@ def rank_ranges(choices: Sequence[Choice]) -> list[RankRange]:
     ]
 
 
-def _size_ranges(choices: Sequence[Choice]) -> tuple[SizeRange, ...]:
+def _size_ranges(choices: Sequence[CellChoice]) -> tuple[SizeRange, ...]:
     found: list[SizeRange] = []
     groups = [(arm, tuple(group)) for arm, group in groupby(choices, lambda one: one.arm)]
     for i, (arm, group) in enumerate(groups):

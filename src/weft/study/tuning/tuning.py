@@ -10,7 +10,7 @@ from weft.study.run.backend_record import backend_of
 from weft.study.run.store import StudyRun
 from weft.study.tuning.algorithm import MPICH, NCCL, OPENMPI, TunedLibrary
 from weft.study.tuning.arms import algorithm_arms
-from weft.study.tuning.choice import Choice, choices_of
+from weft.study.tuning.choice import CellChoice, choices_of
 from weft.study.tuning.held_out import HeldOutRegret, TooFewLaunches, held_out_regret
 from weft.study.tuning.mpich_selection import mpich_selection, read_mpich_library
 from weft.study.tuning.nccl_table import nccl_table
@@ -32,7 +32,7 @@ class Tuning:
 
     library: TunedLibrary
     collectives: tuple[TunedCollective, ...]
-    choices: tuple[Choice, ...]
+    choices: tuple[CellChoice, ...]
     regrets: dict[str, HeldOutRegret | TooFewLaunches]
     files: TuningFiles | None
     left_out: tuple[str, ...]

@@ -9,7 +9,7 @@ from tests.unit.study.tuning.conftest import FACTOR, RunTruth, TrueBackend, stud
 
 from weft.core.errors import InputError
 from weft.study.run.store import StudyRun, read_run
-from weft.study.tuning.algorithm import MPICH, NCCL, OPENMPI, Algorithm
+from weft.study.tuning.algorithm import MPICH, NCCL, OPENMPI, TunedAlgorithm
 from weft.study.tuning.arms import algorithm_arms
 from weft.study.tuning.tuning import tune
 
@@ -33,7 +33,11 @@ def test_the_catalogues_factor_has_algorithms_of_two_libraries(run_truth: RunTru
     (openmpi,) = algorithm_arms(run, OPENMPI)
     (mpich,) = algorithm_arms(run, MPICH)
     assert openmpi.default == mpich.default == "allreduce-algorithm=library"
-    assert list(openmpi.algorithms.values()) == [Algorithm("3"), Algorithm("4"), Algorithm("6")]
+    assert list(openmpi.algorithms.values()) == [
+        TunedAlgorithm("3"),
+        TunedAlgorithm("4"),
+        TunedAlgorithm("6"),
+    ]
     names = [one.name for one in mpich.algorithms.values()]
     assert names == ["recursive_doubling", "ring", "reduce_scatter_allgather"]
     with pytest.raises(InputError, match="no arm of this study is an algorithm of NCCL"):
@@ -142,14 +146,16 @@ def test_what_the_plug_ins_table_cannot_hold(variables: dict[str, str], complain
 def test_nccls_names_become_the_plug_ins() -> None:
     channels = {"NCCL_MIN_NCHANNELS": "8", "NCCL_MAX_NCHANNELS": "8"}
     variables = {"NCCL_ALGO": "NVLSTree", "NCCL_PROTO": "Simple", **channels}
-    assert NCCL.read(variables, "allreduce") == Algorithm("nvls_tree/simple", (("channels", 8),))
+    assert NCCL.read(variables, "allreduce") == TunedAlgorithm(
+        "nvls_tree/simple", (("channels", 8),)
+    )
 
 
 def test_open_mpi_ignores_algorithms_without_dynamic_rules() -> None:
     name = "OMPI_MCA_coll_tuned_allreduce_algorithm"
     assert OPENMPI.read({name: "4"}, "allreduce") is None
     on = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "true"}
-    assert OPENMPI.read({name: "4", **on}, "allreduce") == Algorithm("4")
+    assert OPENMPI.read({name: "4", **on}, "allreduce") == TunedAlgorithm("4")
     assert OPENMPI.read({name: "0", **on}, "allreduce") is None
     with pytest.raises(InputError, match=f"{name} is 'ring'"):
         OPENMPI.read({name: "ring", **on}, "allreduce")

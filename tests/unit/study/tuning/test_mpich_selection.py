@@ -8,7 +8,7 @@ import pytest
 from tests.unit.study.tuning.tunings import Chosen, expected_arm, tuned
 
 from weft.core.errors import InputError
-from weft.study.tuning.algorithm import Algorithm
+from weft.study.tuning.algorithm import TunedAlgorithm
 from weft.study.tuning.mpich_selection import (
     COMPOSITIONS,
     SELECTION,
@@ -16,7 +16,7 @@ from weft.study.tuning.mpich_selection import (
     read_mpich_library,
 )
 
-OWN = {
+OWN: dict[str, Any] = {
     "collective=allreduce": {
         "comm_type=intra": {
             "avg_msg_size<=8": {"algorithm=MPIR_Allreduce_intra_small": {}},
@@ -28,7 +28,7 @@ OWN = {
     "collective=barrier": {"algorithm=MPIR_Barrier_intra_own": {}},
     "collective=scan": {"algorithm=MPIR_Scan_intra_own": {}},
 }
-DEVICE = {
+DEVICE: dict[str, Any] = {
     "collective=allreduce": {
         "comm_type=intra": {
             "comm_hierarchy=parent": {"composition=levels": {}},
@@ -37,16 +37,18 @@ DEVICE = {
     },
     "collective=allgather": {"comm_type=intra": {"composition=only": {}}},
 }
-SHARED = {"collective=bcast": {"algorithm=MPIDI_POSIX_mpi_bcast_release_gather": {}}}
+SHARED: dict[str, Any] = {
+    "collective=bcast": {"algorithm=MPIDI_POSIX_mpi_bcast_release_gather": {}}
+}
 KNOWN = (
     *("Allreduce_intra_ring", "Allreduce_intra_reduce_scatter_allgather", "Allreduce_intra_tree"),
     *("Allgather_intra_recursive_doubling", "Barrier_intra_dissemination"),
 )
 ALGORITHMS = {
-    "ring": Algorithm("ring"),
-    "rabenseifner": Algorithm("reduce_scatter_allgather"),
-    "tree": Algorithm("tree"),
-    "unknown": Algorithm("unknown"),
+    "ring": TunedAlgorithm("ring"),
+    "rabenseifner": TunedAlgorithm("reduce_scatter_allgather"),
+    "tree": TunedAlgorithm("tree"),
+    "unknown": TunedAlgorithm("unknown"),
 }
 CHOSEN: Chosen = {
     (4, 8): "",
@@ -168,7 +170,7 @@ def test_an_allgather_compares_the_blocks_of_all_ranks(library: Path) -> None:
     one = tuned(
         "allgather",
         "allgather",
-        {"doubling": Algorithm("recursive_doubling")},
+        {"doubling": TunedAlgorithm("recursive_doubling")},
         {(4, 64): "doubling", (8, 64): "doubling"},
     )
     texts = mpich_selection([one], read_mpich_library(library)).texts
@@ -186,7 +188,9 @@ def test_an_allgather_compares_the_blocks_of_all_ranks(library: Path) -> None:
 
 
 def test_a_barrier_has_no_bytes(library: Path) -> None:
-    one = tuned("barrier", "barrier", {"d": Algorithm("dissemination")}, {(4, 0): "d", (8, 0): ""})
+    one = tuned(
+        "barrier", "barrier", {"d": TunedAlgorithm("dissemination")}, {(4, 0): "d", (8, 0): ""}
+    )
     texts = mpich_selection([one], read_mpich_library(library)).texts
     tree = json.loads(texts[SELECTION])["collective=barrier"]
     names = [search(tree, call(n, 0)).rpartition("_")[2] for n in (2, 4, 7, 8, 9)]

@@ -2,12 +2,12 @@
 
 from tests.unit.study.tuning.tunings import Chosen, tuned
 
-from weft.study.tuning.algorithm import Algorithm
+from weft.study.tuning.algorithm import TunedAlgorithm
 from weft.study.tuning.nccl_table import TABLE, nccl_table
 
 ALGORITHMS = {
-    "ring": Algorithm("ring/simple"),
-    "tree": Algorithm("tree/ll128", (("channels", 8),)),
+    "ring": TunedAlgorithm("ring/simple"),
+    "tree": TunedAlgorithm("tree/ll128", (("channels", 8),)),
 }
 CHOSEN: Chosen = {
     (8, 1024): "tree",

@@ -6,12 +6,12 @@ import pytest
 from tests.unit.study.tuning.tunings import Chosen, expected_arm, tuned
 
 from weft.core.errors import InputError
-from weft.study.tuning.algorithm import Algorithm
+from weft.study.tuning.algorithm import TunedAlgorithm
 from weft.study.tuning.openmpi_rules import RULES, openmpi_rules
 
 ALGORITHMS = {
-    "ring": Algorithm("4"),
-    "segmented": Algorithm("5", (("segmentsize", 8192),)),
+    "ring": TunedAlgorithm("4"),
+    "segmented": TunedAlgorithm("5", (("segmentsize", 8192),)),
 }
 CHOSEN: Chosen = {
     (4, 8): "",
@@ -86,7 +86,7 @@ def test_each_call_takes_what_was_chosen(
 
 
 def test_numbers_of_requests_need_the_second_form() -> None:
-    algorithms = {"sync": Algorithm("4", (("max_requests", 32),))}
+    algorithms = {"sync": TunedAlgorithm("4", (("max_requests", 32),))}
     one = tuned("alltoall", "alltoall", algorithms, {(4, 8): "sync"})
     rules = read(openmpi_rules([one], 5).texts[RULES])[3]
     assert taken(rules, 4, 32) == (32, 4, 0, 0, 32)
@@ -95,7 +95,7 @@ def test_numbers_of_requests_need_the_second_form() -> None:
 
 
 def test_broadcast_keeps_the_usual_fan_out_of_chains() -> None:
-    one = tuned("broadcast", "bcast", {"chain": Algorithm("2")}, {(4, 8): "chain"})
+    one = tuned("broadcast", "bcast", {"chain": TunedAlgorithm("2")}, {(4, 8): "chain"})
     rules = read(openmpi_rules([one], 4).texts[RULES])[7]
     assert taken(rules, 4, 8) == (8, 2, 4, 0, 0)
 

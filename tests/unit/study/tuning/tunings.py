@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from weft.study.tuning.algorithm import Algorithm
+from weft.study.tuning.algorithm import TunedAlgorithm
 from weft.study.tuning.arms import AlgorithmArms
-from weft.study.tuning.choice import Choice
+from weft.study.tuning.choice import CellChoice
 from weft.study.tuning.ranges import rank_ranges
 from weft.study.tuning.tuning_files import TunedCollective
 
@@ -13,10 +13,12 @@ Chosen = Mapping[tuple[int, int], str]
 
 
 def tuned(
-    benchmark: str, collective: str, algorithms: Mapping[str, Algorithm], chosen: Chosen
+    benchmark: str, collective: str, algorithms: Mapping[str, TunedAlgorithm], chosen: Chosen
 ) -> TunedCollective:
     """The collective of these choices."""
-    choices = [Choice(benchmark, n, size, arm, 2.0, 1.9, 2.1) for (n, size), arm in chosen.items()]
+    choices = [
+        CellChoice(benchmark, n, size, arm, 2.0, 1.9, 2.1) for (n, size), arm in chosen.items()
+    ]
     arms = AlgorithmArms(benchmark, collective, "library", dict(algorithms))
     return TunedCollective(arms, tuple(rank_ranges(choices)))
 
