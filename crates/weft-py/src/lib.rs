@@ -1,4 +1,4 @@
-//! The border: documents in, columns out, ten functions at most, the GIL released.
+//! The border: documents in, columns out, eleven functions at most, the GIL released.
 
 mod column;
 mod description;
@@ -7,6 +7,7 @@ mod hwloc;
 mod interrupt;
 mod logs;
 mod nccl;
+mod progress;
 mod subnet;
 mod survey;
 
@@ -15,7 +16,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use weft_fabric::json::word;
-use weft_sim::{MAX_RANKS, OffloadColumns, Outcome, PortColumns, SteadyColumns, ValidScenario};
+use weft_sim::{
+    MAX_RANKS, Monitor, OffloadColumns, Outcome, PortColumns, SteadyColumns, ValidScenario,
+};
 use weft_traffic::{Blocks, StepDocument, TrafficError};
 
 fn refuse(error: impl std::fmt::Display) -> PyErr {
@@ -25,10 +28,15 @@ fn refuse(error: impl std::fmt::Display) -> PyErr {
 /// The outcome of one scenario as columns. Ctrl-C ends it early.
 #[pyfunction]
 fn simulate<'py>(py: Python<'py>, scenario_json: &str) -> PyResult<Bound<'py, PyDict>> {
-    let outcome = interruptible(py, |stop| {
-        ValidScenario::parse(scenario_json)
-            .map(|scenario| weft_sim::simulate_until(&scenario, stop))
-    })?;
+    let monitor = Monitor::default();
+    let outcome = interruptible(
+        py,
+        || monitor.read().done,
+        |stop| {
+            ValidScenario::parse(scenario_json)
+                .map(|scenario| weft_sim::simulate_watched(&scenario, stop, &monitor))
+        },
+    )?;
     columns(py, outcome.map_err(refuse)?)
 }
 
@@ -40,8 +48,13 @@ fn simulate_many<'py>(
     scenarios_json: Vec<String>,
     threads: usize,
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
-    let run = |stop: &_| weft_sim::simulate_many(&scenarios_json, threads, stop);
-    let outcomes = interruptible(py, run)?.map_err(refuse)?;
+    let monitors: Vec<Monitor> = scenarios_json.iter().map(|_| Monitor::default()).collect();
+    let share_done = || {
+        let done: f64 = monitors.iter().map(|one| one.read().done).sum();
+        done / monitors.len().max(1) as f64
+    };
+    let run = |stop: &_| weft_sim::simulate_many_watched(&scenarios_json, threads, stop, &monitors);
+    let outcomes = interruptible(py, share_done, run)?.map_err(refuse)?;
     outcomes.into_iter().map(|outcome| columns(py, outcome)).collect()
 }
 
@@ -210,5 +223,6 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(logs::read_logs, module)?)?;
     module.add_function(wrap_pyfunction!(hwloc::read_hwloc, module)?)?;
     module.add_function(wrap_pyfunction!(nccl::search_nccl_graphs, module)?)?;
+    module.add_function(wrap_pyfunction!(progress::share_done, module)?)?;
     module.add("CONGESTION_LAWS", weft_sim::CONGESTION_LAWS)
 }

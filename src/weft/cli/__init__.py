@@ -53,6 +53,7 @@ def _print_limits(ctx: click.Context, _: click.Parameter, is_asked: bool) -> Non
     context_settings={"max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="weft")
+@click.option("--quiet", "-q", is_flag=True, help="Show no progress of commands that take long.")
 @click.option(
     "--limits",
     is_flag=True,
@@ -62,11 +63,15 @@ def _print_limits(ctx: click.Context, _: click.Parameter, is_asked: bool) -> Non
     help="Show the limits of all files, documents and numbers, and exit.",
 )
 @click.pass_context
-def weft(ctx: click.Context) -> None:
+def weft(ctx: click.Context, *, quiet: bool) -> None:
     """Judge results, measure a fabric, predict it on a twin, name what is wrong.
 
     `weft` without a verb describes this machine and lists five things to do.
     """
+    if quiet:
+        from weft.cli.progress.watch import silence
+
+        silence()
     if ctx.invoked_subcommand is None:
         from weft.cli.welcome import welcome
 
@@ -85,7 +90,10 @@ def main() -> None:
         # Without a buffer (PYTHONUNBUFFERED) Python loses what a full disk does not take.
         sys.stdout = open(1, "w", encoding=sys.stdout.encoding, closefd=False)  # noqa: SIM115
     watch_threads()
-    code = run(sys.argv[1:])
+    from weft.cli.progress.watch import watched_progress
+
+    with watched_progress():
+        code = run(sys.argv[1:])
     # A second Ctrl-C while the first one ends the program would be a traceback.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if (error := fault_of_a_thread()) is not None:

@@ -211,7 +211,7 @@ def _execute(
     resume: bool,
     switches: "ByHand",
 ) -> tuple["RunOutcome", StudyRun]:
-    from weft.cli.progress import shown_progress
+    from weft.cli.progress.steps import LaunchLines
     from weft.study.run.loop import execute, launches_together, to_switch
 
     if resume:
@@ -222,15 +222,14 @@ def _execute(
         if first is not None and switches:
             talk(f"weft: measured as if {to_switch(first, switches)}")
         together = launches_together(backend)
-        with shown_progress() as progress:
-            outcome = execute(
-                made.launches,
-                backend,
-                store,
-                progress=progress,
-                by_hand=switches,
-                together=together,
-            )
+        outcome = execute(
+            made.launches,
+            backend,
+            store,
+            progress=LaunchLines(),
+            by_hand=switches,
+            together=together,
+        )
         return outcome, store.read_back(outcome.n_over)
 
 

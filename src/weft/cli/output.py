@@ -24,6 +24,8 @@ FORMATS = ("text", "json", "csv")
 _COLUMN_GAP = re.compile(r"\S {2,}\S")
 _OWN_COLOURS = re.compile(r"(\x1b\[(?:0|1|3[1-3])m|[\t\n])")
 """Red, green, yellow, bold and the end of them, as verdicts have them; tabs and ends of lines."""
+BEFORE_OUTPUT: Callable[[], object] = lambda: None  # noqa: E731
+"""Takes a bar away that is on the terminal; whoever draws one sets it."""
 _LABEL_WIDTH = 9
 """Verdict lines begin with a word and two spaces or more; behind that, gaps are columns."""
 
@@ -57,6 +59,7 @@ def emit(
     rows: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Print one result: its text, its whole record as JSON, or its rows as CSV."""
+    BEFORE_OUTPUT()
     if format_ == "json":
         click.echo(mask_forms(json.dumps(record, indent=2, allow_nan=False)))
     elif format_ == "csv":
@@ -159,6 +162,7 @@ def would_show_lines(would_show: Sequence[str]) -> list[str]:
 
 def write_or_print(out: Path | None, text: str, *, what: str) -> None:
     """Write a text into a file, whole or not at all; without one, print it as it is."""
+    BEFORE_OUTPUT()
     if out is None:
         click.echo(printable(text) if sys.stdout.isatty() else text, nl=False)
     else:
@@ -167,5 +171,6 @@ def write_or_print(out: Path | None, text: str, *, what: str) -> None:
 
 def talk(message: str) -> None:
     """Print a message apart from the data: on standard error, without secrets."""
+    BEFORE_OUTPUT()
     shown, _ = mask_text(printable(message))
     click.echo(fold_prose(shown, terminal_width(sys.stderr)), err=True)

@@ -7,8 +7,11 @@ SHARED_PERCENT = 60
 
 
 def counted(n: int, noun: str, plural: str = "") -> str:
-    """'1 pair', '3 pairs', '15,040 pairs'; `plural` where it is not the noun and an s."""
-    return f"{n} {noun}" if n == 1 else f"{n:,} {plural or noun + 's'}"
+    """'1 pair', '3 pairs', '2 launches', '15,040 pairs'; `plural` where it is neither the noun and
+    an s nor, after 'ch', es."""
+    if n == 1:
+        return f"{n} {noun}"
+    return f"{n:,} {plural or noun + ('es' if noun.endswith('ch') else 's')}"
 
 
 def times(n: int) -> str:

@@ -1,68 +1,140 @@
-"""The progress of a run in a log and on a terminal."""
+"""What a command that takes long shows of its progress, in a log and on a terminal."""
 
 import io
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-from rich.progress import Progress as RichProgress
 
-from weft.bench.model import Launch, Trial
-from weft.cli.progress import MOST_CELLS, Bars, MinuteLines
-
-
-def launches(n_cells: int, n_repeats: int) -> list[Launch]:
-    trials = [Trial(f"t{n}", "latency", (8,), ("a", "b"), n + 1) for n in range(n_cells)]
-    return [Launch(trial, r, 0) for r in range(n_repeats) for trial in trials]
+from weft.cli import output
+from weft.cli.progress.watch import ProgressWatch, standing_line
+from weft.core.work import progress
+from weft.core.work.progress import Standing, WorkUnderWay, by_time, each, working
 
 
-def test_a_log_has_a_line_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
-    now = 0.0
-    progress = MinuteLines(clock=lambda: now)
-    todo = launches(1, 10)
-    progress.started(todo, 2)
-    for launch in todo:
-        now += 25
-        progress.measured(launch, ())
-    lines = capsys.readouterr().err.splitlines()
-    assert lines == [
-        "2 of 12 launches were over before",
-        "3 of 10 launches over in 1 min 15 s, at this pace 2 min 55 s left",
-        "6 of 10 launches over in 2 min 30 s, at this pace 1 min 40 s left",
-        "9 of 10 launches over in 3 min 45 s, at this pace 25.0 s left",
-    ]
+def standing(done: float, total: float, elapsed_s: float, unit: str = "launch") -> Standing:
+    task = WorkUnderWay("reading logs", unit, total, done)
+    return Standing(task, done / total, elapsed_s)
 
 
-def test_a_terminal_has_a_bar_a_cell_in_progress_and_no_more_than_fit() -> None:
-    console = Console(file=io.StringIO(), width=60, force_terminal=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    rich = RichProgress(*columns, console=console)
-    bars = Bars(rich)
-    todo = launches(20, 2)
-    bars.started(todo, 0)
-    for launch in todo[:20]:
-        bars.measured(launch, ())
-    shown = [task for task in rich.tasks if task.visible]
-    assert len(shown) == MOST_CELLS + 1
-    assert shown[-1].description == "  latency 2 x 20"
-    for launch in todo[20:]:
-        bars.measured(launch, ())
-    assert [task.completed for task in rich.tasks] == [40]
+@pytest.mark.parametrize(
+    ("at", "line"),
+    [
+        (
+            standing(3, 10, 75),
+            "3 of 10 launches over in 1 min 15 s, at this pace 2 min 55 s left",
+        ),
+        (standing(0, 1, 60), "0 of 1 launch over in 1 min 00 s, the time left is unknown"),
+        (
+            standing(0.25, 1, 60, unit=""),
+            "reading logs: 25 % in 1 min 00 s, at this pace 3 min 00 s left",
+        ),
+        (None, "2 min 00 s so far, the time left is unknown"),
+    ],
+)
+def test_a_line_tells_done_of_total_and_the_time_left(at: Standing | None, line: str) -> None:
+    assert standing_line(at, 120) == line
 
 
-def test_launches_that_end_together_tell_their_pace_at_the_end(
-    capsys: pytest.CaptureFixture[str],
+def test_the_share_of_a_step_counts_as_its_part_of_the_whole() -> None:
+    with working("launches", unit="launch", total=4) as launches:
+        launches.advance()
+        with working("simulating", ask=lambda: 0.5):
+            now = Standing.now()
+    assert now is not None
+    assert now.task.what == "launches"
+    assert now.share == pytest.approx(1.5 / 4)
+    assert Standing.now() is None
+
+
+def test_steps_of_different_length_have_weights() -> None:
+    shares = []
+    for _ in each(["read", "judge"], "auditing", weights=[3, 1]):
+        now = Standing.now()
+        shares.append(now.share if now else None)
+    assert shares == [0.0, 0.75]
+
+
+def test_a_task_by_time_is_not_over_before_it_ends() -> None:
+    ask = by_time(0.01)
+    time.sleep(0.02)
+    assert ask() == progress.NEARLY
+
+
+ERASED = "\x1b[2K"
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@contextmanager
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Terminal, ProgressWatch]]:
+    """A terminal and the watch that shows progress on it from the beginning. pytest puts its own
+    stream in place of standard error when a test begins: later than a fixture."""
+    stream = Terminal()
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "stderr", stream)
+        patched.setattr("weft.cli.progress.watch.DRAW_EVERY_S", 0.01)
+        patched.setattr("weft.cli.progress.watch.SHORT_S", 0.0)
+        patched.setenv("TERM", "xterm")
+        patched.delenv("NO_COLOR", raising=False)
+        watch = ProgressWatch(on_terminal=True)
+        patched.setattr(output, "BEFORE_OUTPUT", watch.clear)
+        patched.setattr(progress, "WHEN_OVER", watch.clear)
+        try:
+            yield stream, watch
+        finally:
+            watch.close()
+
+
+def until_shown(stream: io.StringIO, text: str) -> None:
+    for _ in range(3000):
+        if text in stream.getvalue():
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"no '{text}' in {stream.getvalue()!r}")
+
+
+def test_a_bar_leaves_the_terminal_before_anything_else_is_printed(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    now = 0.0
-    progress = MinuteLines(clock=lambda: now)
-    todo = launches(1, 12)
-    progress.started(todo, 0)
-    for number, launch in enumerate(todo):
-        if number % 4 == 0:
-            progress.together(4)
-            now += 70
-        progress.measured(launch, ())
-    assert capsys.readouterr().err.splitlines() == [
-        "4 of 12 launches over in 1 min 10 s, at this pace 2 min 20 s left",
-        "8 of 12 launches over in 2 min 20 s, at this pace 1 min 10 s left",
-    ]
+    with terminal(monkeypatch) as (stream, _):
+        with working("alltoall 4 x 1", unit="launch", total=4) as work:
+            work.advance()
+            until_shown(stream, "1 of 4 launches")
+            before = len(stream.getvalue())
+            output.talk("a line")
+            after = stream.getvalue()[before:]
+            assert ERASED in after[: after.index("a line")]
+            until_shown(stream, "left")
+            before = len(stream.getvalue())
+        assert stream.getvalue()[before:].count(ERASED), "the work is over, and the bar is gone"
+        n_shown = len(stream.getvalue())
+        time.sleep(0.1)
+        assert len(stream.getvalue()) == n_shown
+
+
+def test_quiet_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    with terminal(monkeypatch) as (stream, watch):
+        watch.quiet = True
+        with working("alltoall 4 x 1", unit="launch", total=4):
+            time.sleep(0.1)
+    assert stream.getvalue() == ""
+
+
+def test_a_log_has_lines_and_no_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    watch = ProgressWatch(on_terminal=False, line_every_s=0.05)
+    with working("alltoall 4 x 1", unit="launch", total=4) as work:
+        work.advance()
+        time.sleep(0.3)
+    watch.close()
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("1 of 4 launches over in ")
+    assert "\x1b" not in printed.err

@@ -26,7 +26,7 @@ from weft.core.errors import BenchmarkError, MissingError, WeftError
 from weft.core.files import write_part
 from weft.core.parallel import in_parallel
 from weft.core.process import CommandEnd, Ending
-from weft.launch.kubernetes.ending_signals import ended_as_by_ctrl_c
+from weft.core.work.ending_signals import ended_as_by_ctrl_c
 from weft.launch.kubernetes.kubectl import Kubectl
 from weft.launch.kubernetes.launcher_failure import launcher_failure
 from weft.launch.kubernetes.manifest_text import manifest_text

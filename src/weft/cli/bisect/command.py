@@ -141,7 +141,7 @@ def _measured(
     ctx: click.Context, test: "CommandUnderTest", question: "BisectQuestion", store: "RunStore"
 ) -> "tuple[Decisions, list[Finding]]":
     """Launch until there is an answer."""
-    from weft.cli.progress import shown_bisect
+    from weft.cli.progress.steps import shown_bisect
     from weft.study.bisect.decision import Decisions
     from weft.study.bisect.launches import CommandLaunches
 
@@ -203,7 +203,7 @@ def _more_pairs(n_pairs: int) -> str:
 @contextmanager
 def _kept(ctx: click.Context, where: Path) -> Iterator[None]:
     """Ends an interrupt, SIGTERM, and a disk that refuses, with the command that goes on."""
-    from weft.launch.kubernetes.ending_signals import ended_as_by_ctrl_c
+    from weft.core.work.ending_signals import ended_as_by_ctrl_c
     from weft.study.run.store import read_run
 
     again = call_again(ctx, {"--dir": str(where), "--resume": ""})

@@ -65,7 +65,7 @@ class Keeping:
 def measure(setup: Setup, keeping: Keeping, lost: tuple[LostHost, ...] = ()) -> StudyRun:
     """Measure all planned launches that are missing; `lost` are the hosts it is measured without.
     Hosts that are lost after the survey are recorded with the run. Raises BenchmarkError."""
-    from weft.cli.progress import shown_check_progress
+    from weft.cli.progress.steps import CheckSteps
 
     directory = keeping.directory
     known: tuple[Sample, ...] = ()
@@ -73,7 +73,7 @@ def measure(setup: Setup, keeping: Keeping, lost: tuple[LostHost, ...] = ()) -> 
         known = read_run(directory).samples
     is_nccl = isinstance(setup.backend, NcclBackend)
     follow_up = NcclFollowUp if is_nccl else FollowUpBackend
-    announced = None if is_nccl else setup.announced_time
+    announced_s = None if is_nccl else setup.announced_s
     backend = follow_up(
         setup.backend,
         setup.fabric,
@@ -87,8 +87,7 @@ def measure(setup: Setup, keeping: Keeping, lost: tuple[LostHost, ...] = ()) -> 
     with store:
         if keeping.against is not None:
             store.remember({AGAINST: str(keeping.against.resolve())})
-        with shown_check_progress(announced) as progress:
-            outcome = execute(setup.launches, backend, store, progress=progress)
+        outcome = execute(setup.launches, backend, store, progress=CheckSteps(announced_s))
         gone = _lost_after_survey(setup, outcome)
         if gone:
             store.remember({LOST: [one.to_record() for one in (*lost, *gone)]})

@@ -99,9 +99,9 @@ class Setup:
         return self.launches[0].trial.nodes
 
     @property
-    def announced_time(self) -> str | None:
+    def announced_s(self) -> float | None:
         """The announced time of the survey, where it takes real time; else None."""
-        return self.plan.time_text if self.backend.name == "live" else None
+        return self.plan.seconds if self.backend.name == "live" else None
 
 
 def set_up(

@@ -100,7 +100,7 @@ def _measure(
 ) -> "RunOutcome":
     from weft.cli.backend.choice import rail_names
     from weft.cli.backend.opening import live_backend
-    from weft.cli.progress import shown_progress
+    from weft.cli.progress.steps import LaunchLines
     from weft.study.plan.blocks import on_nodes
     from weft.study.run.loop import execute
 
@@ -123,5 +123,5 @@ def _measure(
     )
     # Nodes are the block's own; all else must be as it was submitted.
     refuse_other_run({**meta, "nodes": list(nodes)}, its_meta, str(folder))
-    with RunStore.create(folder, its_meta) as store, shown_progress() as progress:
-        return execute(on_nodes(launches, nodes), backend, store, progress=progress)
+    with RunStore.create(folder, its_meta) as store:
+        return execute(on_nodes(launches, nodes), backend, store, progress=LaunchLines())

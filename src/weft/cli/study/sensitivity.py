@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.bench.model import Backend, Launch
 from weft.cli.output import talk
-from weft.cli.progress import shown_progress
+from weft.cli.progress.steps import LaunchLines
 from weft.core.errors import InputError
 from weft.core.words import counted
 
@@ -85,8 +85,9 @@ def _record(
     with tempfile.TemporaryDirectory() as folder:
         where = Path(folder) / "run"
         together = launches_together(varied)
-        with RunStore.create(where, meta) as store, shown_progress() as progress:
-            outcome = execute(launches, varied, store, progress=progress, together=together)
+        with RunStore.create(where, meta) as store:
+            lines = LaunchLines()
+            outcome = execute(launches, varied, store, progress=lines, together=together)
         if not outcome.complete or outcome.failures:
             return None
         result = compare_arms(read_run(where))

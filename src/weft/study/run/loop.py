@@ -7,6 +7,7 @@ from weft.bench.live.failure import HangError
 from weft.bench.model import Backend, Launch, Sample, State
 from weft.core.clock import Clock, system_clock
 from weft.core.errors import BenchmarkError, WeftError
+from weft.core.work.progress import WorkUnderWay, working
 from weft.study.run.store import Failure, RunStore
 
 GIVE_UP_AFTER = 3
@@ -40,16 +41,23 @@ def to_switch(launch: Launch, by_hand: ByHand, before: Launch | None = None) -> 
 
 
 class Progress:
-    """Receives each event of a run; shows none of them."""
+    """Receives each event of a run; shows none of them. `unit` is what the work of a run counts."""
+
+    unit = "launch"
+
+    def weight(self, launch: Launch) -> float:  # noqa: ARG002
+        """The part of the work that a launch is, compared with others."""
+        return 1.0
+
+    def working(self, work: WorkUnderWay, launch: Launch) -> None:
+        """A launch becomes the step under way of the run's work."""
+        work.what, work.step = cell_name(launch), self.weight(launch)
 
     def started(self, todo: Sequence[Launch], n_before: int) -> None:
         """The run begins with the launches to do: `n_before` others were over before."""
 
     def launching(self, launch: Launch) -> None:
         """A launch begins."""
-
-    def together(self, n_launches: int) -> None:
-        """So many launches begin at once."""
 
     def measured(self, launch: Launch, samples: Sequence[Sample]) -> None:
         """A launch is complete."""
@@ -85,6 +93,12 @@ class RunOutcome:
         return self.n_over == self.n_launches
 
 
+def cell_name(launch: Launch) -> str:
+    """'alltoall 512 x 1': benchmark, nodes and ranks a node."""
+    trial = launch.trial
+    return f"{trial.benchmark} {len(trial.nodes)} x {trial.tasks_per_node}"
+
+
 def execute(
     launches: Sequence[Launch],
     backend: Backend,
@@ -110,23 +124,27 @@ def execute(
     todo = [launch for launch in launches if launch.key not in store.finished]
     progress = progress or Progress()
     tally = _Tally(worked=set(store.worked))
+    total = sum(map(progress.weight, todo))
     try:
-        _prepare(backend, launches, store)
-        progress.started(todo, len(launches) - len(todo))
-        for number, launch in enumerate(_in_batches(todo, backend, progress, together, clock)):
-            before = todo[number - 1] if number else launch
-            tally.switch = to_switch(launch, by_hand or {}, before)
-            if tally.switch:
-                break
-            progress.launching(launch)
-            result = _run_one(launch, backend, store, clock)
-            tally.add(launch, result)
-            if isinstance(result, Failure):
-                progress.failed(launch, result)
-            else:
-                progress.measured(launch, result)
-            if tally.in_a_row >= GIVE_UP_AFTER:
-                break
+        with working("preparing", unit=progress.unit, total=total) as work:
+            _prepare(backend, launches, store)
+            progress.started(todo, len(launches) - len(todo))
+            for number, launch in enumerate(_in_batches(todo, backend, work, together, clock)):
+                before = todo[number - 1] if number else launch
+                tally.switch = to_switch(launch, by_hand or {}, before)
+                if tally.switch:
+                    break
+                progress.launching(launch)
+                progress.working(work, launch)
+                result = _run_one(launch, backend, store, clock)
+                work.advance()
+                tally.add(launch, result)
+                if isinstance(result, Failure):
+                    progress.failed(launch, result)
+                else:
+                    progress.measured(launch, result)
+                if tally.in_a_row >= GIVE_UP_AFTER:
+                    break
     finally:
         backend.close()
     return RunOutcome(
@@ -139,14 +157,14 @@ def execute(
 
 
 def _in_batches(
-    todo: Sequence[Launch], backend: Backend, progress: Progress, together: int, clock: Clock
+    todo: Sequence[Launch], backend: Backend, work: WorkUnderWay, together: int, clock: Clock
 ) -> Iterator[Launch]:
     """The launches, each batch begun ahead."""
     n, first = together, 0
     while first < len(todo):
         batch = todo[first : first + n]
         began = clock()
-        progress.together(len(batch))
+        work.what, work.step = cell_name(batch[0]), float(len(batch))
         backend.ahead(batch)
         yield from batch
         first += len(batch)
