@@ -54,7 +54,8 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["up", "$(touch)"], "no host name"),
         (["up", "--", "-oProxyCommand=x"], "no host name"),
         (["up", "a\nb"], "a name holds a blank"),
-        (["down"], "which cluster?"),
+        (["down"], "no cluster is up"),
+        (["down", "a", "--all"], "'a' and --all contradict each other"),
         (["down", "nope"], "no cluster 'nope'"),
         (["status", "nope"], "no cluster 'nope'"),
     ],
@@ -181,3 +182,18 @@ def test_who_only_has_the_variable_is_no_virtual_cluster(name: str, state: Path)
     finally:
         bystander.kill()
         bystander.wait()
+
+
+def test_down_without_a_name_is_the_one_cluster_there_is(state: Path, capsys: Capture) -> None:
+    for name in ("one", "two"):
+        (state / name).mkdir(parents=True)
+    assert run(["cluster", "down"]) == 2
+    err = capsys.readouterr().err
+    assert "which cluster?" in err
+    assert "one of one, two" in err
+    assert run(["cluster", "down", "two"]) == 0
+    assert run(["cluster", "down"]) == 0
+    assert "DOWN one" in capsys.readouterr().out
+    assert not (state / "one").exists()
+    assert run(["cluster", "down"]) == 2
+    assert "no cluster is up" in capsys.readouterr().err

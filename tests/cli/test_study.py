@@ -230,8 +230,9 @@ def test_a_terminal_sees_progress_and_a_pipe_does_not_see_it_in_the_data(
     terminal, its_other_end = os.openpty()
     argv = ["study", "run", mine, "--mock", "--dir", str(tmp_path / "run"), "--format", "csv"]
     code = (
-        "import sys; from tests.mock_backend import put_into_verbs; put_into_verbs();"
-        "from weft.cli import run; sys.exit(run(sys.argv[1:]))"
+        "import sys, tests.mock_backend as m; from weft.cli import main; m.put_into_verbs();"
+        "old = m.MockBackend.__init__;"
+        "m.MockBackend.__init__ = lambda s, **k: old(s, **{**k, 'delay_s': 0.5}); main()"
     )
     child = subprocess.run(
         [sys.executable, "-c", code, *argv],
@@ -244,7 +245,8 @@ def test_a_terminal_sees_progress_and_a_pipe_does_not_see_it_in_the_data(
     os.close(its_other_end)
     seen = os.read(terminal, 1 << 16)
     os.close(terminal)
-    assert b"/12" in seen
+    assert b" of 12 launches" in seen
+    assert seen.rstrip().endswith((b"\x1b[2K", b"\x1b[?25h")), "the bar is gone at the end"
     rows = list(csv.DictReader(io.StringIO(child.stdout.decode())))
     assert len(rows) == 3
 

@@ -64,7 +64,7 @@ def test_an_interrupt_that_leaves_jobs_says_how_to_delete_them(
     assert check(tmp_path, "--launch-limit", "60s", "--namespace", "lab") == 130
     err = capsys.readouterr().err
     assert re.search(
-        r"interrupted\n  jobs are left on the cluster\n"
+        r"interrupted\njobs are left on the cluster\n"
         r"  next: kubectl --context site --namespace lab delete mpijobs -l weft-check=\w{6}\n",
         err,
     ), err

@@ -23,7 +23,7 @@ impl Drop for Share {
     }
 }
 
-/// The part, from 0 to 1, that is done of a simulation or of logs that another thread asked for;
+/// The part, from 0 to 1, that is done of a simulation or of files that another thread asked for;
 /// None while there is no such call.
 #[pyfunction]
 pub(crate) fn share_done() -> Option<f64> {
@@ -31,16 +31,39 @@ pub(crate) fn share_done() -> Option<f64> {
     (done > 0).then(|| (done - 1) as f64 / WHOLE)
 }
 
-/// Bytes that are counted as they are read.
+/// Bytes that are counted as they are read, of all that there are in files.
+pub(crate) struct InFiles {
+    n_all: u64,
+    n_read: AtomicU64,
+    share: Share,
+}
+
+impl InFiles {
+    pub(crate) fn of<'a>(paths: impl Iterator<Item = &'a str>) -> InFiles {
+        let size = |path| std::fs::metadata(path).map_or(0, |file| file.len());
+        InFiles { n_all: paths.map(size).sum(), n_read: AtomicU64::new(0), share: Share }
+    }
+
+    /// The part that was read; 0 where no file has a size.
+    pub(crate) fn share_read(&self) -> f64 {
+        match self.n_all {
+            0 => 0.0,
+            n_all => self.n_read.load(Ordering::Relaxed) as f64 / n_all as f64,
+        }
+    }
+}
+
+/// One of these files.
 pub(crate) struct Counted<'a, R> {
     pub(crate) input: R,
-    pub(crate) n_bytes: &'a AtomicU64,
+    pub(crate) of: &'a InFiles,
 }
 
 impl<R: Read> Read for Counted<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.input.read(buffer)?;
-        self.n_bytes.fetch_add(n as u64, Ordering::Relaxed);
+        self.of.n_read.fetch_add(n as u64, Ordering::Relaxed);
+        self.of.share.write(self.of.share_read());
         Ok(n)
     }
 }

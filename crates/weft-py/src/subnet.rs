@@ -1,6 +1,7 @@
 //! A real subnet across the border: read once, examined many times.
 
 use crate::description::describe;
+use crate::progress::{Counted, InFiles};
 use crate::refuse;
 use crate::survey::{Bisection, CreditLoop, Loads, Shifts, Survey};
 use pyo3::prelude::*;
@@ -32,12 +33,16 @@ pub(crate) fn read_subnet(
     if let Some(spec_json) = spec_json {
         return build_subnet(py, spec_json);
     }
+    let of = InFiles::of(paths.iter().map(String::as_str));
     let read = py.detach(|| -> io::Result<_> {
         let mut gathered = Gathered::default();
         for path in &paths {
             let mut input: Box<dyn Read> = match path.as_str() {
                 "-" => Box::new(io::stdin().lock()),
-                _ => Box::new(File::open(path).map_err(|error| with_path(path, &error))?),
+                _ => {
+                    let input = File::open(path).map_err(|error| with_path(path, &error))?;
+                    Box::new(Counted { input, of: &of })
+                }
             };
             read::read(path, &mut *input, &mut gathered)
                 .map_err(|error| with_path(path, &error))?;

@@ -11,6 +11,7 @@ from weft.audit.rules import RULES, Rule
 from weft.core.errors import InputError
 from weft.core.finding import Finding, Severity, cannot_tell, verdict_of, worst_first
 from weft.core.words import counted
+from weft.core.work.progress import each
 from weft.topology.subnet.subnet import Subnet
 
 CABLE_RULES = {"gone", "missing-up-links", "missing-cables"}
@@ -151,7 +152,7 @@ def cable_verdict(subnet: Subnet) -> tuple[Severity, str]:
 
 
 def _judged_by(rules: Sequence[Rule], case: AuditCase) -> Audit:
-    rulings = [(rule, rule.judge(case)) for rule in rules]
+    rulings = [(rule, rule.judge(case)) for rule in each(rules, "judging", unit="rule")]
     findings = [
         replace(finding, facts=replace(facts_of(finding), rule=rule.name))
         for rule, ruling in rulings

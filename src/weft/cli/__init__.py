@@ -124,7 +124,7 @@ def run(argv: list[str]) -> int:
         if isinstance(error, StorageError) and error.next_command is None:
             # A verb that keeps nothing on the way begins again.
             error.next_command = shell_line(["weft", *argv])
-        code, lines = _ending(error)
+        code, lines = _ending(error, shell_line(["weft", *argv]))
         _say(lines)
         return int(code)
     return int(result) if isinstance(result, int) else int(ExitCode.GOOD)
@@ -134,14 +134,15 @@ def _code_of(leaving: SystemExit) -> int:
     return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
 
 
-def _ending(error: BaseException) -> tuple[ExitCode, str]:
-    """The exit code of an error and what the user reads."""
+def _ending(error: BaseException, typed: str) -> tuple[ExitCode, str]:
+    """The exit code of an error and what the user reads, who typed this command."""
     if isinstance(error, WeftError):
         return error.exit_code, f"weft: {error.describe()}"
     if isinstance(error, click.ClickException):
         return ExitCode.INPUT, _usage(error)
     if isinstance(error, click.exceptions.Abort | KeyboardInterrupt):
-        return ExitCode.INTERRUPTED, "\n".join(["weft: interrupted", *_notes(error)])
+        notes = _notes(error) or [f"nothing goes on running, nothing is kept\nnext: {typed}"]
+        return ExitCode.INTERRUPTED, "\n".join(["weft: interrupted", *notes])
     if isinstance(error, BrokenPipeError):
         return ExitCode.GOOD, ""
     if isinstance(error, MemoryError | OSError):

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from weft.study.run.loop import ByHand, RunOutcome
 
 
+NOTHING_GOES_ON = "nothing goes on running: weft ended what it had started"
+"""After an interrupt: commands have a session of their own, which ends before weft does."""
 ESTIMATED_FROM = 10
 """Launches of a run whose time is announced."""
 
@@ -239,9 +241,9 @@ def kept_run(run_dir: Path) -> Iterator[None]:
     with the command that goes on; the latter also with the number of launches that are kept."""
     try:
         yield
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         kept, command = _kept_and_next(run_dir)
-        talk(f"kept: {kept}\nnext: {command}")
+        interrupt.add_note(f"{NOTHING_GOES_ON}\nkept: {kept}\nnext: {command}")
         raise
     except BrokenPipeError:
         raise

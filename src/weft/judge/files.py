@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 from weft.catalog.tools import NCCL_TOOLS
 from weft.core.errors import InputError
 from weft.core.finding import WORST_FIRST
+from weft.core.work.progress import each, phases
 from weft.judge.judge import judge_results
 from weft.judge.model import FileJudgement
 from weft.judge.path_class.evidence import PathEvidence, evidence_of, with_run
@@ -19,6 +20,8 @@ from weft.results.model import ResultFile
 
 MOST_FILES = 100_000
 """So many files of a folder are looked at."""
+READ_SHARE = 0.5
+"""Of the time that files take, for the bar: the other part is judging them."""
 _TEST_WORDS = re.compile(
     r"(?:osu|imb|ib|mpi1?|perf)?[-_.]?(?:latency|lat|bandwidth|bibw|bw|mbw_mr|multi_lat|pingpong|"
     r"pingping|sendrecv|exchange|uniband|biband|allreduce|alltoallv?|allgather|barrier|bcast|"
@@ -69,13 +72,21 @@ def judge_files(
     stream = stream if "-" in names else None
     found: list[_Read] = []
     judged: list[JudgedFile] = []
-    for path, was_named in files_below(names):
-        try:
-            found.append(_read(path, stream, was_named=was_named))
-        except InputError as error:
-            judged.append(JudgedFile(str(path), error=error, was_named=was_named))
+    with phases("judging files", read=READ_SHARE, judge=1 - READ_SHARE) as begin:
+        for path, was_named in each(files_below(names), "reading files", unit="file"):
+            try:
+                found.append(_read(path, stream, was_named=was_named))
+            except InputError as error:
+                judged.append(JudgedFile(str(path), error=error, was_named=was_named))
+        begin("judge")
+        judged += _judgements(found, given)
+    return sorted(judged, key=lambda one: (one.rank, one.path))
+
+
+def _judgements(found: "Sequence[_Read]", given: Mapping[str, Any]) -> list[JudgedFile]:
+    judged: list[JudgedFile] = []
     evidence = _evidence_by_run(found)
-    for one in found:
+    for one in each(found, "judging files", unit="file"):
         try:
             judgement = judge_results(
                 one.results, **given, log=one.file.log, evidence=evidence[str(one.path)]
@@ -85,7 +96,7 @@ def judge_files(
         else:
             judgement = of_a_part(judgement, one.file.part)
             judged.append(JudgedFile(str(one.path), judgement, was_named=one.was_named))
-    return sorted(judged, key=lambda one: (one.rank, one.path))
+    return judged
 
 
 def _read(path: Path, stream: BinaryIO | None, *, was_named: bool) -> _Read:

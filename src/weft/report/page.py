@@ -12,6 +12,7 @@ from weft.core.documents.document_text import toml_table
 from weft.core.errors import InputError
 from weft.core.files import HeldFolder, write_part, write_whole
 from weft.core.finding import Finding, severity_rank
+from weft.core.work.progress import each, phases
 from weft.report.charts.cells import also_measured_of
 from weft.report.html import render
 from weft.report.model import RunPage, Section
@@ -41,6 +42,8 @@ from weft.study.run.backend_record import backend_of
 from weft.study.run.run_folder import RUN_FILE
 from weft.study.run.store import StudyRun, read_run
 
+READ_S, JUDGE_S, DRAW_S = 1.0, 1.0, 1.0
+"""The ratio of the times that a page takes, for the bar."""
 _YEAR_10000 = 253_402_300_800
 """Seconds since the Unix epoch from which a calendar date has no four-digit year."""
 
@@ -53,14 +56,18 @@ def write_report(run_dirs: Sequence[Path], out: Path, *, partial: bool = False) 
     """
     if not run_dirs:
         raise InputError("no run to report", expected="at least one run directory")
-    runs = [read_run(directory) for directory in run_dirs]
-    for run in runs:
-        _refuse_unfinished(run, partial)
-    pages = [page_of(run, f"run{number}") for number, run in enumerate(runs, start=1)]
-    told_apart = titles(runs, [page.title for page in pages])
-    pages = [replace(page, title=title) for page, title in zip(pages, told_apart, strict=True)]
-    pages.sort(key=lambda page: severity_rank(page.findings[0]))
-    write_page(out, pages, side_by_side.section(runs))
+    with phases("writing the page", read=READ_S, judge=JUDGE_S, draw=DRAW_S) as begin:
+        runs = [read_run(one) for one in each(run_dirs, "reading runs", unit="run")]
+        for run in runs:
+            _refuse_unfinished(run, partial)
+        begin("judge")
+        numbered = each(enumerate(runs, start=1), "judging runs", unit="run")
+        pages = [page_of(run, f"run{number}") for number, run in numbered]
+        told_apart = titles(runs, [page.title for page in pages])
+        pages = [replace(page, title=name) for page, name in zip(pages, told_apart, strict=True)]
+        pages.sort(key=lambda page: severity_rank(page.findings[0]))
+        begin("draw")
+        write_page(out, pages, side_by_side.section(runs))
     return pages
 
 

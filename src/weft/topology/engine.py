@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from weft.core.errors import InputError, MissingError
+from weft.core.work.progress import working
 
 if TYPE_CHECKING:
     from weft._engine import (
@@ -31,6 +32,7 @@ __all__ = [
     "ShiftLoads",
     "SubnetHandle",
     "as_input_error",
+    "engine_at_work",
     "engine_module",
     "refusals",
 ]
@@ -65,6 +67,14 @@ def refusals() -> Iterator[None]:
         raise as_input_error(error) from error
     except OverflowError as error:
         raise InputError(str(error), expected="a number that the engine can hold") from error
+
+
+@contextmanager
+def engine_at_work(what: str) -> Iterator[Any]:
+    """The compiled module, while the engine tells how far its call is. Raises MissingError."""
+    engine = engine_module()
+    with working(what, ask=engine.share_done):
+        yield engine
 
 
 def engine_module() -> Any:

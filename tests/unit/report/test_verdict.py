@@ -37,6 +37,25 @@ def test_oversubscribed_ranks_support_no_verdict_and_it_is_said_in_words(
     assert any("More ranks than CPUs" in caveat for caveat in judged.caveats)
 
 
+def test_hosts_of_one_machine_measured_no_network_and_the_verdict_says_so(
+    tmp_path: Path, measure: Measure
+) -> None:
+    of_one = {"hosts": 4, "machines": 1}
+    backend = Changed(lambda sample: replace(sample, evidence=of_one))
+    judged = judge(read_run(measure(tmp_path / "run", backend=backend)))
+    assert (
+        any(
+            one.sentence.startswith("Measured between hosts of one machine: ")
+            for one in judged.findings
+        )
+        or judged.arms is not None
+    )
+    assert any("The 4 hosts are one machine" in caveat for caveat in judged.caveats)
+    real = Changed(lambda sample: replace(sample, evidence={"hosts": 4, "machines": 4}))
+    judged = judge(read_run(measure(tmp_path / "real", backend=real)))
+    assert not any("one machine" in text for text in judged.caveats)
+
+
 def test_a_flag_no_one_foresaw_is_still_said(tmp_path: Path, measure: Measure) -> None:
     backend = Changed(lambda sample: replace(sample, flags=("new_flag",)))
     judged = judge(read_run(measure(tmp_path / "run", backend=backend)))

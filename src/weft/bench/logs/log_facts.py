@@ -8,7 +8,7 @@ from typing import Any
 
 from weft.core.documents.text_file import refuse_endless
 from weft.core.errors import InputError
-from weft.topology.engine import engine_module
+from weft.topology.engine import engine_at_work, engine_module
 
 EXPECTED = "a log of NCCL, RCCL, UCX, libfabric, an MPI or SHARP, '-' for standard input"
 
@@ -100,7 +100,8 @@ def read_logs(names: Sequence[str]) -> LogFacts:
 
 def log_facts_of(names: Sequence[str]) -> LogFacts:
     """The facts of files, or none. Raises OSError, and MissingError without an engine."""
-    return _log_facts(json.loads(engine_module().read_logs([(name, None) for name in names])))
+    with engine_at_work("reading logs") as engine:
+        return _log_facts(json.loads(engine.read_logs([(name, None) for name in names])))
 
 
 def log_facts_of_bytes(name: str, content: bytes) -> LogFacts:

@@ -335,7 +335,7 @@ def _add_next(error: BaseException, command: str) -> None:
     if isinstance(error, WeftError):
         error.hint = "; ".join(filter(None, (error.hint, f"jobs are left: {command}")))
     else:
-        error.add_note(f"  jobs are left on the cluster\n  next: {command}")
+        error.add_note(f"jobs are left on the cluster\nnext: {command}")
 
 
 def _job(pod: Pod) -> str:

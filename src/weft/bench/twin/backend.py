@@ -56,7 +56,7 @@ from weft.cluster.ssh_failure import SshFailure
 from weft.core.errors import BenchmarkError, InputError
 from weft.core.files import HeldFolder, write_part
 from weft.topology.dead_cables import Detours
-from weft.topology.engine import as_input_error, engine_module
+from weft.topology.engine import as_input_error, engine_at_work
 from weft.topology.fabric import Fabric
 from weft.topology.fabric_spec import Document, fabric_spec, tapered
 
@@ -357,9 +357,9 @@ def simulate(document: Document) -> Mapping[str, Any]:
 
     Raises InputError, or BenchmarkError where a planted fault cuts two ranks off from each other.
     """
-    engine = engine_module()
     try:
-        outcome: Mapping[str, Any] = engine.simulate(json.dumps(document))
+        with engine_at_work("simulating") as engine:
+            outcome: Mapping[str, Any] = engine.simulate(json.dumps(document))
     except ValueError as error:
         refused = as_input_error(error)
         if document.get("faults") and "unreachable" in refused.what:
@@ -376,9 +376,9 @@ def simulate(document: Document) -> Mapping[str, Any]:
 
 def simulate_parts(whole: Document, parts: Sequence[Document]) -> list[Mapping[str, Any]]:
     """The outcomes of the parts of a scenario, on all cores. Raises what `simulate` does."""
-    engine = engine_module()
     try:
-        return list(engine.simulate_many([json.dumps(part) for part in parts], 0))
+        with engine_at_work("simulating") as engine:
+            return list(engine.simulate_many([json.dumps(part) for part in parts], 0))
     except ValueError:
         # Its error names the place in the whole.
         return [simulate(whole)]

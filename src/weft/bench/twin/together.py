@@ -13,7 +13,8 @@ from weft.bench.model import Launch
 from weft.catalog.document import to_toml
 from weft.catalog.machine.platform import Platform
 from weft.core.errors import InputError, MissingError
-from weft.topology.engine import engine_module
+from weft.core.work.progress import each
+from weft.topology.engine import engine_at_work, engine_module
 from weft.topology.fabric_spec import Document
 
 if TYPE_CHECKING:
@@ -73,8 +74,8 @@ class OwnCores:
 def _simulate(texts: Sequence[tuple[tuple[str, int], str]], found: Outcomes) -> None:
     if len(texts) < 2:
         return
-    with contextlib.suppress(ValueError):
-        simulated = engine_module().simulate_many([text for _, text in texts], 0)
+    with contextlib.suppress(ValueError), engine_at_work("simulating") as engine:
+        simulated = engine.simulate_many([text for _, text in texts], 0)
         for (key, _), outcome in zip(texts, simulated, strict=True):
             found.setdefault(key, []).append(outcome)
 
@@ -97,7 +98,8 @@ class MpiRanks:
             (launch.key, pool.submit(_on_rank, launch, machine, twin.platform))
             for launch in largest_first(launches)
         ]
-        found = ((key, future.result()) for key, future in waiting)
+        simulated = each(waiting, "simulating", unit="launch")
+        found = ((key, future.result()) for key, future in simulated)
         return {key: outcomes for key, outcomes in found if outcomes is not None}
 
     def close(self, *, failed: bool) -> None:

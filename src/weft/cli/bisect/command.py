@@ -210,10 +210,11 @@ def _kept(ctx: click.Context, where: Path) -> Iterator[None]:
     try:
         with ended_as_by_ctrl_c():
             yield
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         n_over = read_run(where).n_over if (where / "run.toml").exists() else 0
         kept = f"{counted(n_over, 'launch', 'launches')} in {where}"
-        talk(f"CMD was ended with all that it started; kept: {kept}\nnext: {again}")
+        ended = "nothing goes on running: CMD was ended with all that it started"
+        interrupt.add_note(f"{ended}\nkept: {kept}\nnext: {again}")
         raise
     except StorageError as error:
         error.kept, error.next_command = f"the launches so far in {where}", again

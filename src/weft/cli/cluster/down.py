@@ -1,5 +1,7 @@
 """`weft cluster down`: nothing of a cluster is left, on this machine or on its hosts."""
 
+from collections.abc import Sequence
+
 import click
 
 from weft.cli.backend.opening import ssh_of
@@ -18,10 +20,15 @@ from weft.core.shell_line import quoted
 @click.option("--forget", is_flag=True, help="Drop the record though hosts cannot be cleaned.")
 @text_or_json
 def command(name: str | None, all_: bool, forget: bool, format_: str) -> int:
-    """End the virtual cluster NAME, or all of them; remove the files of 'up' from real hosts."""
-    if (name is None) != all_:
-        raise InputError("which cluster?", expected="a name, or --all")
+    """End the virtual cluster NAME, or all of them; remove the files of 'up' from real hosts.
+
+    Without NAME: the one cluster that there is.
+    """
     running = leftovers()
+    if name is None and not all_:
+        name = _only_one(sorted({*cluster_names(), *running}))
+    elif name is not None and all_:
+        raise InputError(f"'{name}' and --all contradict each other", expected="one of them")
     if name is not None:
         if name not in cluster_names() and name not in running:
             known = ", ".join(sorted({*cluster_names(), *running})) or "no cluster is up"
@@ -48,6 +55,19 @@ def command(name: str | None, all_: bool, forget: bool, format_: str) -> int:
     emit(format_, text=lambda: "\n".join(lines) or "no cluster is up", record=record)
     is_left = kept or set(leftovers()) & set(names)
     return int(ExitCode.VERDICT_BAD if is_left else ExitCode.GOOD)
+
+
+def _only_one(names: Sequence[str]) -> str:
+    """The cluster that is meant where none is named. Raises InputError where there is not one."""
+    if not names:
+        raise InputError("no cluster is up", expected="a cluster of 'weft cluster up'")
+    if len(names) > 1:
+        raise InputError(
+            "which cluster?",
+            expected=f"one of {', '.join(names)}",
+            hint="--all ends every virtual one",
+        )
+    return names[0]
 
 
 def _leave(name: str, *, forget: bool) -> dict[str, str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from weft.cli.cluster.remains import remains_named
 from weft.cli.cluster.virtual import VIRTUAL, VirtualChoice
 from weft.cli.options import HOSTFILE, SSH_CONFIG, refuse_together
 from weft.cli.output import talk, text_or_json
@@ -37,6 +38,7 @@ from weft.core.files import make_folder
 @SSH_CONFIG
 @click.option("--dry-run", is_flag=True, help="Print the changes; make none.")
 @text_or_json
+@remains_named()
 def command(
     *,
     hosts: str | None,

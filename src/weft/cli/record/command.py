@@ -10,6 +10,7 @@ import click
 from weft import __version__
 from weft.cli.options import FOLDER, fresh_run_dir
 from weft.cli.output import emit, format_option, talk
+from weft.cli.progress.watch import silence
 from weft.core.errors import BenchmarkError, ExitCode, InputError, MissingError
 from weft.core.files import make_folder
 from weft.core.process import run_in_foreground
@@ -71,6 +72,7 @@ def command(argv: tuple[str, ...], directory: Path | None, mpicc: str | None, fo
     library = shared_library(build_recorder(mpi), where)
     started, clock = time.time(), time.monotonic()
     launch = recording_launch(argv, mpi)
+    silence()
     code = run_in_foreground(launch, recording_environment(library, where, os.environ))
     seconds = time.monotonic() - clock
     library.unlink(missing_ok=True)

@@ -1,7 +1,9 @@
 """`weft study submit`: a study as jobs of Slurm, a block each."""
 
+import contextlib
 import shutil
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +24,7 @@ from weft.cli.output import emit, talk, text_or_json
 from weft.cluster.slurm.sbatch import Batch, array_text, check_folder, find_sbatch
 from weft.core.errors import ExitCode, InputError, MissingError, WeftError
 from weft.core.files import make_folder
-from weft.core.shell_line import quoted
+from weft.core.shell_line import quoted, shell_line
 from weft.study.run.metadata import run_meta
 from weft.study.run.store import RunStore
 from weft.study.submission.block_states import SLURM_FOLDER, SubmittedJob, read_status
@@ -140,13 +142,26 @@ def _submit_new(
     find_sbatch()
     store = _create(document, text, options, launches, where)
     try:
-        jobs, refused = submit_all(where, batches)
+        with _queued_jobs_named(where):
+            jobs, refused = submit_all(where, batches)
     except WeftError:
         # No job was submitted: the directory is free for the next try.
         shutil.rmtree(where / SLURM_FOLDER, ignore_errors=True)
         store.folder.abandon()
         raise
     return _print_jobs(where, jobs, refused, format_)
+
+
+@contextlib.contextmanager
+def _queued_jobs_named(run_dir: Path) -> Iterator[None]:
+    """An interrupt says that jobs may be in the queue, and how to submit the others."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        status = shell_line(["weft", "study", "status", run_dir])
+        again = shell_line(["weft", "study", "submit", run_dir, "--resume"])
+        interrupt.add_note(f"jobs that Slurm has taken go on: {status}\nnext: {again}")
+        raise
 
 
 def _command(run_dir: Path) -> tuple[str, ...]:
@@ -177,7 +192,8 @@ def _resume(
     batches = whole.batches()
     if dry_run:
         return _print_dry(run_dir, batches, format_)
-    jobs, refused = submit_all(run_dir, batches, going)
+    with _queued_jobs_named(run_dir):
+        jobs, refused = submit_all(run_dir, batches, going)
     return _print_jobs(run_dir, jobs, refused, format_)
 
 

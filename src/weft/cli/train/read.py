@@ -11,6 +11,7 @@ from weft.cli.output import emit, format_option, talk
 from weft.cli.train.figure_options import figure_options
 from weft.core.errors import ExitCode, InputError
 from weft.core.finding import verdict_of
+from weft.core.work.progress import each
 
 if TYPE_CHECKING:
     from weft.train.log.given_figures import GivenFigures
@@ -39,7 +40,7 @@ def command(
     from weft.train.log.record import log_record, reading_rows
 
     judged: list[JudgedLog] = []
-    for path in logs:
+    for path in each(logs, "reading logs", unit="log"):
         try:
             judged.append(judge_log(path, given))
         except InputError as error:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from weft.cluster.bringup.model import Cluster, Outcome, Stage, StageState
+from weft.core.work.progress import each
 
 NOT_TRIED = Outcome(StageState.NOT_TRIED)
 Observer = Callable[[str, Mapping[str, Outcome]], None]
@@ -39,7 +40,7 @@ def bring_up(cluster: Cluster, stages: Sequence[Stage], report: Observer) -> Bri
     `report` is called after each stage that a host came to."""
     outcomes: dict[str, dict[str, Outcome]] = {host: {} for host in cluster.hosts}
     left = list(cluster.hosts)
-    for stage in stages:
+    for stage in each(stages, "bringing hosts up", unit="stage"):
         of_stage = dict(stage.run(cluster, left)) if left else {}
         went = {host: of_stage.get(host, NOT_TRIED) for host in cluster.hosts}
         for host, outcome in went.items():

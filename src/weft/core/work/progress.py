@@ -4,12 +4,13 @@ Work is a stack of tasks: a study of launches, in it a launch of several simulat
 simulation. A task that begins inside another is a part of the step that the other is at.
 """
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Self, TypeVar
+from typing import BinaryIO, Self, TypeVar
 
 T = TypeVar("T")
 
@@ -111,6 +112,38 @@ def each(
             task.step = step
             yield item
             task.advance()
+
+
+@contextmanager
+def phases(what: str, **seconds: float) -> Iterator[Callable[[str], None]]:
+    """A task of phases that follow each other, with about how long each takes: their ratio counts.
+    The function that it gives begins a phase by its name."""
+    names = list(seconds)
+    with working(what, total=sum(seconds.values())) as task:
+
+        def begin(name: str) -> None:
+            before = names[: names.index(name)]
+            task.done = sum(seconds[one] for one in before)
+            task.step = seconds[name]
+
+        begin(names[0])
+        yield begin
+
+
+def share_read(file: BinaryIO) -> Share:
+    """The share of a regular file that was read from its descriptor; of another none is known."""
+    try:
+        descriptor, n_bytes = file.fileno(), os.fstat(file.fileno()).st_size
+    except (OSError, AttributeError):
+        return lambda: None
+
+    def share() -> float | None:
+        try:
+            return os.lseek(descriptor, 0, os.SEEK_CUR) / n_bytes if n_bytes else None
+        except OSError:
+            return None
+
+    return share
 
 
 def by_time(expected_s: float) -> Share:

@@ -8,6 +8,7 @@ from pathlib import Path
 from weft.core.documents.text_file import open_file
 from weft.core.errors import InputError
 from weft.core.words import counted
+from weft.core.work.progress import share_read, working
 from weft.results.result_file import PACKED_MARK, WIDE_MARKS, refuse_binary, unpacked
 from weft.results.training.collector import Collector
 from weft.results.training.formats.csv_table import read_rows, table_of
@@ -29,7 +30,10 @@ def read_training_log(path: Path) -> TrainingLog:
         if sys.stdin is None:
             raise InputError("closed", where="standard input", expected=EXPECTED)
         return read_training_stream(sys.stdin.buffer, "standard input")
-    with open_file(path, expected=EXPECTED, most_bytes=sys.maxsize) as file:
+    with (
+        open_file(path, expected=EXPECTED, most_bytes=sys.maxsize) as file,
+        working(f"reading {path.name}", ask=share_read(file)),
+    ):
         return read_training_stream(file, str(path))
 
 

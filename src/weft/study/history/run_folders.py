@@ -1,13 +1,14 @@
 """Run directories of a history: found, read, and each run kept once."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from weft.core.clock import Clock, system_clock
 from weft.core.errors import InputError
+from weft.core.work.progress import each
 from weft.study.history.history_run import DAY_S, HistoryRun, read_history_run
 from weft.study.run.run_folder import RUN_FILE
 
@@ -99,10 +100,18 @@ def _runs_in(place: Path) -> list[Path]:
 def _read_all(directories: Sequence[Path], named: set[Path]) -> list[HistoryRun | LeftOutRun]:
     if len(directories) < PROCESSES_FROM:
         read: Iterable[HistoryRun | InputError] = map(_read, directories)
-        return [_judged(path, one, named) for path, one in zip(directories, read, strict=True)]
+        return [_judged(path, one, named) for path, one in _each_read(directories, read)]
     with ProcessPoolExecutor(max_workers=os.cpu_count()) as pool:
         read = pool.map(_read, directories, chunksize=_AT_ONCE)
-        return [_judged(path, one, named) for path, one in zip(directories, read, strict=True)]
+        return [_judged(path, one, named) for path, one in _each_read(directories, read)]
+
+
+def _each_read(
+    directories: Sequence[Path], read: Iterable[HistoryRun | InputError]
+) -> Iterator[tuple[Path, HistoryRun | InputError]]:
+    results = iter(read)
+    for path in each(directories, "reading runs", unit="run"):
+        yield path, next(results)
 
 
 def _read(directory: Path) -> HistoryRun | InputError:

@@ -90,10 +90,21 @@ def figures_finding(run: StudyRun, figures: Sequence[str]) -> Finding:
     return Finding(
         FindingKind.NOT_ENOUGH_DATA,
         Severity.NOTE,
-        f"{backend_of(run).measured_word}: {', '.join(figures[:2])}.",
+        f"{_measured_words(run)}: {', '.join(figures[:2])}.",
         evidence=(*figures[2:], "No verdict: it needs a second arm, or pairs of nodes."),
         next_command=_next_after(run),
     )
+
+
+def _measured_words(run: StudyRun) -> str:
+    word = backend_of(run).measured_word
+    return f"{word} between hosts of one machine" if _hosts_of_one_machine(run) > 1 else word
+
+
+def _hosts_of_one_machine(run: StudyRun) -> int:
+    """The hosts of a run all of whose launches had the hosts of one machine; 0 for others."""
+    counts = [(s.evidence.get("machines"), s.evidence.get("hosts") or 0) for s in run.samples]
+    return max(n for _, n in counts) if counts and all(m == 1 for m, _ in counts) else 0
 
 
 def caveats(
@@ -110,6 +121,13 @@ def caveats(
         found.append(
             "All ranks ran on one host and may have talked through its memory: "
             "this says nothing about a network."
+        )
+    n_hosts = _hosts_of_one_machine(run)
+    if n_hosts > 1:
+        found.append(
+            f"The {n_hosts} hosts are one machine (virtual hosts or containers): its CPUs and "
+            "memory carried every message and no cable did. These figures say nothing about a "
+            "network."
         )
     found += [_sentence(clause) for clause in fidelity_clauses(run.samples)]
     found += [_FLAGS.get(flag, f"Samples carry the flag '{flag}'.") for flag in sorted(flags)]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from weft.core.documents.text_file import refuse_endless
 from weft.core.errors import InputError
-from weft.topology.engine import engine_module, refusals
+from weft.topology.engine import engine_at_work, engine_module, refusals
 
 if TYPE_CHECKING:
     from weft.topology.engine import (
@@ -136,8 +136,8 @@ class Subnet:
         for path in paths:
             _require_readable(path)
         try:
-            with _interruptible():
-                return cls(engine_module().read_subnet(list(paths)))
+            with _interruptible(), engine_at_work("reading files") as engine:
+                return cls(engine.read_subnet(list(paths)))
         except OSError as error:
             raise InputError(str(error), expected="files that can be read") from error
 
