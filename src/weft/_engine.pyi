@@ -54,8 +54,8 @@ def count_work(scenarios_json: list[str]) -> list[tuple[float, float]]:
     """About how many packet hops and moves of ranks each scenario is; nothing is simulated."""
 
 def share_done() -> float | None:
-    """The part, from 0 to 1, that is done of a simulation or of files that another thread asked for;
-    None while there is no such call."""
+    """The part, from 0 to 1, that is done of a simulation or of files that another thread asked
+    for; None while there is no such call."""
 
 def expand_collective(step_json: str, n_ranks: int) -> dict[str, Any]:
     """What every rank exchanges in a step of a scenario's work: one row a send or receive.

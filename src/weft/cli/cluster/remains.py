@@ -19,7 +19,7 @@ def remains_named() -> Iterator[None]:
         yield
     except KeyboardInterrupt as interrupt:
         context = click.get_current_context()
-        given, local = context.params["name"], context.params["virtual"].local
+        given, local = (context.params[one] for one in ("name", "local"))
         name = given or ("local" if local is not None else "cluster")
         interrupt.add_note(_what_is_left(name))
         interrupt.add_note(f"next: {typed_command(context, {})}")

@@ -13,7 +13,6 @@ from weft.cli.options import NumberRange
 from weft.cli.output import emit, format_option
 from weft.core.finding import Finding, Severity
 from weft.core.shell_line import shell_line
-from weft.core.work.progress import phases
 from weft.topology.subnet.subnet import Subnet
 
 if TYPE_CHECKING:
@@ -25,8 +24,6 @@ HEADS = {
     Severity.WARNING: "WARN",
     Severity.GOOD: "GOOD",
 }
-READ_S, JUDGE_S = 1.4, 1.0
-"""The ratio of the times of both, for the bar: of Frontera's 8,008 nodes (measured)."""
 MOST_EVIDENCE = 8
 """So many lines of a finding are printed; the others are in the JSON."""
 
@@ -81,14 +78,11 @@ def command(
     from weft.catalog.load import platform as platform_named
 
     machine = platform_named(platform) if platform else None
-    n_files = len(files) + len(before)
-    with phases("auditing", read=READ_S * n_files, judge=JUDGE_S * len(files)) as begin:
-        subnet = open_subnet(files)
-        earlier, has_cables = open_earlier(subnet, before)
-        interval = interval_of(subnet, earlier, seconds)
-        case = AuditCase(subnet, earlier, has_cables, interval, machine)
-        begin("judge")
-        found = audit(case)
+    subnet = open_subnet(files)
+    earlier, has_cables = open_earlier(subnet, before)
+    interval = interval_of(subnet, earlier, seconds)
+    case = AuditCase(subnet, earlier, has_cables, interval, machine)
+    found = audit(case)
     emit(
         format_,
         text=lambda: audit_text(found, files, show_all=show_all),

@@ -6,11 +6,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from weft.cli.output import talk
 from weft.core.documents.document_text import MOST_JSON_BYTES
 from weft.core.documents.text_file import open_file, read_file_bytes
 from weft.core.errors import InputError
 from weft.core.units import refuse_unusable
+from weft.core.work.progress import phases
 from weft.topology.fabric import Fabric
 from weft.topology.subnet.subnet import Subnet
 from weft.topology.subnet.summary import reading_problems
@@ -26,10 +29,22 @@ _OPEN = ("/dev/fd/", "/proc/")
 """Where the system keeps the open files of a process."""
 
 
-def open_subnet(files: Sequence[str]) -> Subnet:
-    """The subnet of the files. Raises InputError where none of them was understood."""
+READ_S, THEN_S = 1.4, 1.0
+"""The ratio of the times of reading and of what most verbs do then, for the bar: `weft fabric
+audit` of Frontera's 8,008 nodes (measured)."""
+
+
+def open_subnet(files: Sequence[str], then_s: float = THEN_S) -> Subnet:
+    """The subnet of the files; `then_s`: what the verb takes then, where reading takes READ_S.
+    Raises InputError where none of them was understood."""
+    context = click.get_current_context(silent=True)
+    begin = _nothing
+    if context is not None:
+        # The verb's work is under way until its context is closed.
+        begin = context.with_resource(phases("reading the fabric", read=READ_S, then=then_s))
     subnet = Subnet.read(files)
     sources = subnet.description["sources"]
+    begin("then")
     if not any(source["format"] for source in sources):
         unread = subnet.description["unread"][0]
         raise InputError(
@@ -39,6 +54,10 @@ def open_subnet(files: Sequence[str]) -> Subnet:
             hint="'weft fabric --help' lists the files that weft reads",
         )
     return subnet
+
+
+def _nothing(_: str) -> None:
+    """No phase begins where no verb runs."""
 
 
 def refuse_read_once(files: Iterable[str], option: str) -> None:
