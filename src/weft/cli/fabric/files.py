@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,7 @@ def open_subnet(files: Sequence[str], then_s: float = THEN_S) -> Subnet:
     """The subnet of the files; `then_s`: what the verb takes then, where reading takes READ_S.
     Raises InputError where none of them was understood."""
     context = click.get_current_context(silent=True)
-    begin = _nothing
+    begin: Callable[[str], None] = _nothing
     if context is not None:
         # The verb's work is under way until its context is closed.
         begin = context.with_resource(phases("reading the fabric", read=READ_S, then=then_s))

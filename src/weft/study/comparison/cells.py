@@ -10,6 +10,7 @@ from weft.bench.result_scale import is_imported
 from weft.catalog.benchmark import Benchmark
 from weft.core.errors import InputError
 from weft.core.units import format_size
+from weft.core.work.progress import each
 from weft.stats.bimodal import are_bimodal
 from weft.study.comparison.treatment import SettingInForce, settings_of, untreated_because
 from weft.study.plan.document import parse_study
@@ -136,7 +137,7 @@ def cells_of(run: StudyRun, headline: HeadlineOf) -> Cells:
     excluded: dict[str, int] = {}
     groups: dict[tuple[tuple[str, int], int], list[Sample]] = {}
     settings: dict[str, Sequence[SettingInForce]] = {}
-    for sample in run.samples:
+    for sample in each(run.samples, "reading values"):
         launch = launches.get((sample.trial, sample.repeat))
         if launch is None:
             raise InputError(

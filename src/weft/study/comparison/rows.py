@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.core.work.progress import each
 from weft.stats.multiplicity import sign_flip_equivalence, sign_flip_max_t
 from weft.stats.nodesets import CannotBeKnown, SetsRatio, ratio_for_sets_like_these
 from weft.stats.power import detectable
@@ -149,7 +150,7 @@ def rows_of(
             rules,
             lost=[one for one in rules.planned.get(cell, ()) if (cell, one) not in counted],
         )
-        for cell in sorted(pairs)
+        for cell in each(sorted(pairs), "comparing cells")
         if only is None or cell in only
     ]
 
