@@ -14,11 +14,11 @@ from pathlib import Path
 
 _CHILD = """
 import json, os, sys, threading, time
-from weft.core.work.progress import Standing
+from weft.core.work.progress import WorkStanding
 began, over, seen = time.monotonic(), threading.Event(), []
 def look():
     while not over.wait(0.1):
-        at = Standing.now()
+        at = WorkStanding.now()
         left_s = None if at is None else at.left_s
         seen.append([time.monotonic() - began, left_s, None if at is None else at.task.what])
 threading.Thread(target=look, daemon=True).start()

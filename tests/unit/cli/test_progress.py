@@ -11,12 +11,12 @@ import pytest
 from weft.cli import output
 from weft.cli.progress.watch import ProgressWatch, standing_line
 from weft.core.work import progress
-from weft.core.work.progress import Standing, WorkUnderWay, by_time, each, working
+from weft.core.work.progress import WorkStanding, WorkUnderWay, by_time, each, working
 
 
-def standing(done: float, total: float, elapsed_s: float, unit: str = "launch") -> Standing:
+def standing(done: float, total: float, elapsed_s: float, unit: str = "launch") -> WorkStanding:
     task = WorkUnderWay("reading logs", unit, total, done)
-    return Standing(task, done / total, elapsed_s)
+    return WorkStanding(task, done / total, elapsed_s)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def standing(done: float, total: float, elapsed_s: float, unit: str = "launch") 
         (None, "2 min 00 s so far, the time left is unknown"),
     ],
 )
-def test_a_line_tells_done_of_total_and_the_time_left(at: Standing | None, line: str) -> None:
+def test_a_line_tells_done_of_total_and_the_time_left(at: WorkStanding | None, line: str) -> None:
     assert standing_line(at, 120) == line
 
 
@@ -42,17 +42,17 @@ def test_the_share_of_a_step_counts_as_its_part_of_the_whole() -> None:
     with working("launches", unit="launch", total=4) as launches:
         launches.advance()
         with working("simulating", ask=lambda: 0.5):
-            now = Standing.now()
+            now = WorkStanding.now()
     assert now is not None
     assert now.task.what == "launches"
     assert now.share == pytest.approx(1.5 / 4)
-    assert Standing.now() is None
+    assert WorkStanding.now() is None
 
 
 def test_steps_of_different_length_have_weights() -> None:
     shares = []
     for _ in each(["read", "judge"], "auditing", weights=[3, 1]):
-        now = Standing.now()
+        now = WorkStanding.now()
         shares.append(now.share if now else None)
     assert shares == [0.0, 0.75]
 

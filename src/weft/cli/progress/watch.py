@@ -15,7 +15,7 @@ from weft.cli import output
 from weft.core.units import format_duration
 from weft.core.words import counted
 from weft.core.work import progress
-from weft.core.work.progress import Standing
+from weft.core.work.progress import WorkStanding
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -60,7 +60,7 @@ class ProgressWatch:
         every_s = DRAW_EVERY_S if self._on_terminal else self._line_every_s
         while not self._over.wait(every_s):
             elapsed_s = time.monotonic() - self._began
-            standing = Standing.now()
+            standing = WorkStanding.now()
             if self.quiet:
                 continue
             if not self._on_terminal:
@@ -68,7 +68,7 @@ class ProgressWatch:
             elif standing is not None and elapsed_s >= SHORT_S:
                 self._draw(standing)
 
-    def _draw(self, standing: Standing) -> None:
+    def _draw(self, standing: WorkStanding) -> None:
         with self._lock:
             if self._bar is None:
                 self._bar, self._row = _rich_bar()
@@ -85,12 +85,12 @@ class ProgressWatch:
                 self._is_shown = True
             self._bar.refresh()
             # The work may have ended, and its end have been told, before the bar was drawn.
-            if Standing.now() is None:
+            if WorkStanding.now() is None:
                 self._bar.stop()
                 self._is_shown = False
 
 
-def standing_line(standing: Standing | None, elapsed_s: float) -> str:
+def standing_line(standing: WorkStanding | None, elapsed_s: float) -> str:
     """'3 of 10 launches over in 1 min 15 s, at this pace 2 min 55 s left'; without any work whose
     extent is known, the time of the command so far."""
     if standing is None:
@@ -101,7 +101,7 @@ def standing_line(standing: Standing | None, elapsed_s: float) -> str:
     return f"{head}{count} in {took}, {_left(standing, 'at this pace ')}"
 
 
-def _count(standing: Standing) -> str:
+def _count(standing: WorkStanding) -> str:
     """'3 of 10 launches', or '37 %'."""
     task = standing.task
     if not task.unit:
@@ -109,7 +109,7 @@ def _count(standing: Standing) -> str:
     return f"{task.done:.0f} of {counted(round(task.total), task.unit)}"
 
 
-def _left(standing: Standing, head: str) -> str:
+def _left(standing: WorkStanding, head: str) -> str:
     left_s = standing.left_s
     return "the time left is unknown" if left_s is None else f"{head}{format_duration(left_s)} left"
 

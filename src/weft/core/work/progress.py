@@ -47,7 +47,7 @@ class WorkUnderWay:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class WorkStanding:
     """Where all work under way stands: the outermost task that is known by name, the share of all,
     and the seconds since it began."""
 
