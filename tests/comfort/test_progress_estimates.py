@@ -29,7 +29,7 @@ def test_routing_and_checking_say_how_long_they_take(
         name: watched(argv, tmp_path / "seen.json")
         for name, argv in {
             "fabric route, 8,008 nodes": ["fabric", "route", fabric],
-            "check of a twin, 512 nodes": "check --twin frontera --nodes 512".split(),
+            "check of a twin, 512 nodes": ["check", "--twin", "frontera", "--nodes", "512"],
         }.items()
     }
     print(table(found))
