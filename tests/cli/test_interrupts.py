@@ -50,9 +50,11 @@ def test_a_command_that_keeps_nothing_says_so_and_names_itself() -> None:
     )
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_a_check_keeps_its_launches_and_names_the_command_that_goes_on(tmp_path: Path) -> None:
     where = tmp_path / "run"
-    argv = ["check", "--twin", "frontera", "--nodes", "512", "--dir", str(where)]
+    argv = ["check", "--twin", "frontera", "--nodes", "256", "--dir", str(where)]
     said = interrupted(argv, after="measuring pairs")
     assert re.search(
         r"weft: interrupted\nnothing goes on running: .*\n"
