@@ -8,7 +8,7 @@ import click
 
 from weft.core.shell_line import shell_line
 
-_NOT_TWICE = frozenset({"--dir", "--resume", "--report", "--drain", "--output"})
+_NOT_TWICE = frozenset({"--dir", "--resume", "--report", "--drain", "--evidence", "--output"})
 """Options of places that a command has written to already."""
 _OF_A_JOB = frozenset({"--executor"})
 """Options that only hold in the job that the command was part of."""

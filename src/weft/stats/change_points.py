@@ -111,10 +111,16 @@ def detectable_step(values: ArrayLike, groups: Sequence[int], *, seed: int = 1) 
     in 90 % of histories with this noise; inf where no step could be. Shapes as `find_changes`."""
     matrix = in_blocks(np.asarray(values, dtype=np.float64))
     design = Design.of(len(matrix))
-    stretches = Stretches(design)
-    clipped, sigma = clipped_series(matrix, ())
-    joined = joined_series(clipped, groups)
-    critical = critical_statistic(joined, design, stretches.most, alpha=FAMILY_ERROR / 2, seed=seed)
+    joined = joined_series(clipped_series(matrix, ())[0], groups)
+    most = Stretches(design).most
+    critical = critical_statistic(joined, design, most, alpha=FAMILY_ERROR / 2, seed=seed)
+    return step_of_statistic(matrix, critical)
+
+
+def step_of_statistic(values: Floats, critical: float) -> Floats:
+    """As `detectable_step`, where the statistic that chance reaches is known."""
+    matrix = in_blocks(values)
+    design, sigma = Design.of(len(matrix)), clipped_series(matrix, ())[1]
     last_third = np.arange(len(matrix)) >= len(matrix) - max(LEAST_STRETCH, len(matrix) // 3)
     free = design.free_length(last_third.astype(np.float64))
     return sigma * _noise_lengths(critical, design) / free if free else np.full(len(sigma), np.inf)

@@ -9,14 +9,16 @@ units at the end of names, "# EOF"; prometheus/node_exporter, README.md: textfil
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isfinite
+from math import exp, isfinite
 
 from weft.api.export.metric_units import metric_name
+from weft.check.history.components_of import components_of
 from weft.check.pipeline import has_pairs, judge_run
 from weft.check.verdict.drain_list import accused_node
 from weft.check.wording.junit import accused_kind, accused_name
 from weft.core.finding import Severity
 from weft.study.comparison.table import table_of
+from weft.study.history.run_components import PAIR
 from weft.study.run.backend_record import backend_of
 from weft.study.run.store import StudyRun
 
@@ -34,7 +36,7 @@ class _Family:
     gauges: dict[str, float] = field(default_factory=dict)
 
 
-class _Families:
+class MetricFamilies:
     """Families by name, in order of first appearance; the last of equal labels counts."""
 
     def __init__(self) -> None:
@@ -46,19 +48,23 @@ class _Families:
         family = self.by_name.setdefault(whole, _Family(text, unit))
         family.gauges[_labels_text(labels)] = value
 
+    def text(self) -> str:
+        """All of it, with the mark of its end."""
+        return "\n".join([*_lines(self), "# EOF", ""])
+
 
 def openmetrics_text(runs: Sequence[StudyRun]) -> str:
     """The text of runs. Times are in seconds, rates in bytes or messages a second."""
-    families = _Families()
+    families = MetricFamilies()
     for run in runs:
         _add_run(families, run)
         _add_cells(families, run)
         if has_pairs(run):
             _add_verdict(families, run)
-    return "\n".join([*_lines(families), "# EOF", ""])
+    return families.text()
 
 
-def _add_run(families: _Families, run: StudyRun) -> None:
+def _add_run(families: MetricFamilies, run: StudyRun) -> None:
     name = {"run": run.directory}
     started = float(run.meta.get("started_unix_s", 0.0))
     facts = {"backend": backend_of(run).name, "weft_version": run.meta.get("weft_version", "")}
@@ -72,7 +78,7 @@ def _add_run(families: _Families, run: StudyRun) -> None:
         families.add("launches", "Launches of a run by state.", {**name, "state": state}, n)
 
 
-def _add_cells(families: _Families, run: StudyRun) -> None:
+def _add_cells(families: MetricFamilies, run: StudyRun) -> None:
     for row in table_of(run).rows:
         metric, cell = metric_name(row.metric), row.cell
         if not isfinite(row.summary.median):
@@ -92,7 +98,7 @@ def _add_cells(families: _Families, run: StudyRun) -> None:
         families.add(metric.stem, text, labels, value, metric.base_unit)
 
 
-def _add_verdict(families: _Families, run: StudyRun) -> None:
+def _add_verdict(families: MetricFamilies, run: StudyRun) -> None:
     verdict = judge_run(run)
     name = {"run": run.directory}
     for severity in Severity:
@@ -106,8 +112,15 @@ def _add_verdict(families: _Families, run: StudyRun) -> None:
             accused = {"kind": kind, "name": component}
             families.add("check_bad", "A component that a check calls bad.", {**name, **accused}, 1)
 
+    for series, slower in components_of(verdict).slowness.items():
+        if series.component.kind != PAIR:
+            of = {"kind": series.component.kind, "name": series.component.name}
+            labels = {**name, **of, "metric": series.metric.partition("_")[0]}
+            text = "Time of a component over that of others of its kind in a check."
+            families.add("check_component_slower", text, labels, exp(slower), "ratio")
 
-def _lines(families: _Families) -> Iterator[str]:
+
+def _lines(families: MetricFamilies) -> Iterator[str]:
     for name, family in families.by_name.items():
         yield f"# TYPE {name} gauge"
         if family.unit:

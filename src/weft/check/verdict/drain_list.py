@@ -24,13 +24,14 @@ def accused_node(finding: Finding) -> str | None:
     return nodes.pop() if len(nodes) == 1 else None
 
 
-def drain_text(findings: Sequence[Finding]) -> str:
-    """A shell script that drains each bad node. A suspect without a node is a comment."""
-    lines = list(_lines(findings))
+def drain_text(findings: Sequence[Finding], *, with_runs: bool = False) -> str:
+    """A shell script that drains each bad node. A suspect without a node is a comment. With
+    `with_runs` the first line of a finding's evidence names its runs, and stands in the reason."""
+    lines = list(_lines(findings, with_runs=with_runs))
     return "\n".join(["# weft check: bad nodes, for Slurm", *(lines or ["# none"])]) + "\n"
 
 
-def _lines(findings: Sequence[Finding]) -> Iterator[str]:
+def _lines(findings: Sequence[Finding], *, with_runs: bool) -> Iterator[str]:
     reasons: dict[str, list[str]] = {}
     for finding in findings:
         if finding.severity is not Severity.BAD:
@@ -41,7 +42,8 @@ def _lines(findings: Sequence[Finding]) -> Iterator[str]:
         elif not is_slurm_name(node):
             yield _comment(f"'{node}' is no name of a Slurm node: {finding.sentence}")
         else:
-            reasons.setdefault(node, []).append(_reason(finding))
+            runs = f", by {finding.evidence[0]}" if with_runs and finding.evidence else ""
+            reasons.setdefault(node, []).append(_reason(finding) + _CONTROL.sub("?", runs))
     for node, texts in reasons.items():
         reason = shlex.quote(f"Reason=weft check: {'; '.join(texts)}")
         yield f"scontrol update NodeName={node} State=DRAIN {reason}"

@@ -1,7 +1,7 @@
 """The answer of a check: verdict, cost and next command, in every format."""
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,9 @@ from weft.cli.fail_on import verdict_exit_code
 from weft.cli.measure import kept_run
 from weft.cli.options import FILE, FOLDER, options_as
 from weft.cli.output import emit, talk, terminal_width
-from weft.core.errors import MissingError, StorageError
+from weft.core.errors import ExitCode, InputError, MissingError, StorageError
 from weft.core.files import HeldFolder, write_whole
+from weft.core.finding import Finding
 from weft.core.shell_line import quoted, shell_line
 from weft.launch.secret_text import mask_forms
 from weft.report.page import page_of, write_page
@@ -39,6 +40,7 @@ class AnswerChoice:
 
     matrix: bool
     drain_file: Path | None
+    evidence: tuple[Path, ...]
     against: Path | None
     wants_report: bool | None
     page_file: Path | None
@@ -57,6 +59,13 @@ _OPTIONS = (
         "drain_file",
         type=FILE,
         help="Write commands that drain the bad nodes in Slurm to this file.",
+    ),
+    click.option(
+        "--evidence",
+        type=FOLDER,
+        multiple=True,
+        metavar="DIR",
+        help="With --drain: drain only nodes that the check before this one in DIR accuses, too.",
     ),
     click.option(
         "--against",
@@ -179,7 +188,9 @@ def give_answer(answer: CheckAnswer, shown: AnswerChoice, format_: str) -> int:
         # A run that is judged again has no launch to go on with.
         kept = contextlib.nullcontext() if answer.replay else kept_run(answer.directory)
         with kept:
-            write_drain(answer, shown.drain_file)
+            write_drain(answer, shown.drain_file, shown.evidence)
+    elif shown.evidence:
+        raise InputError("--evidence has no effect alone", expected="--drain FILE")
     verdict = answer.verdict
     return verdict_exit_code(verdict.exit_code, verdict.findings)
 
@@ -233,9 +244,24 @@ def _gone(run_dir: Path) -> StorageError:
     )
 
 
-def write_drain(answer: CheckAnswer, path: Path) -> None:
-    """Write the drain list, whole or not at all. A refused run drains lost hosts only."""
+def write_drain(answer: CheckAnswer, path: Path, evidence: Sequence[Path] = ()) -> None:
+    """Write the drain list, whole or not at all. A refused run drains lost hosts only; with
+    `evidence` a check that says UNKNOWN drains nothing."""
     findings = answer.verdict.findings
     if answer.verdict.refused:
         findings = tuple(one for one in findings if lost_node(one) is not None)
-    write_whole(path, drain_text(findings), what="drain list")
+    if evidence:
+        findings = _with_evidence(answer, findings, evidence)
+    write_whole(path, drain_text(findings, with_runs=bool(evidence)), what="drain list")
+
+
+def _with_evidence(
+    answer: CheckAnswer, findings: Sequence[Finding], evidence: Sequence[Path]
+) -> tuple[Finding, ...]:
+    from weft.check.history.kept_rows import read_row
+    from weft.check.history.second_accusation import earlier_checks, twice_accused
+
+    if answer.verdict.exit_code is not ExitCode.VERDICT_BAD:
+        return ()
+    now = read_row(answer.directory)
+    return twice_accused(findings, now, earlier_checks(evidence, now, read_row))

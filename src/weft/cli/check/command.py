@@ -24,6 +24,7 @@ from weft.cli.check.nccl import NcclChoice, nccl_options, set_up_with
 from weft.cli.check.plan import PlanChoice, plan_options, say_plan
 from weft.cli.check.remaining_hosts import lost_before, measure_remaining, without
 from weft.cli.check.replay import judge_again
+from weft.cli.check.within import within_option
 from weft.cli.fail_on import fail_on_option
 from weft.cli.measure import kept_run
 from weft.cli.options import FOLDER, fresh_run_dir, run_dir_option
@@ -80,6 +81,7 @@ from weft.study.run.store import StudyRun
 @click.option("--dry-run", is_flag=True, help="Print the plan and measure nothing.")
 @fail_on_option
 @format_option_of((*FORMATS, "junit"))
+@within_option
 def command(
     *,
     choice: BackendChoice,

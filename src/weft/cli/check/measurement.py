@@ -36,6 +36,8 @@ NOT_AGAIN: Mapping[str, str] = {
     "--dry-run": "it measured nothing",
     "--matrix": "it changes the output",
     "--drain": "it changes the output",
+    "--evidence": "it changes the drain list",
+    "--within": "it changes no reading",
     "--fail-on": "it changes the exit code",
     "--report": "it changes the output",
     "--output": "it changes the output",

@@ -34,7 +34,8 @@ from weft.topology.rail_view import on_rails
 FROM = "--from"
 JUDGING = (
     FROM, "--counters", "--fabric", "--platform", "--against",
-    "--matrix", "--drain", "--report", "--output", "--fail-on", "--format",
+    "--matrix", "--drain", "--evidence", "--within",
+    "--report", "--output", "--fail-on", "--format",
 )  # fmt: skip
 """Options of a check that do not change what is measured: the others contradict `--from`."""
 

@@ -13,17 +13,18 @@ from weft.core.units import format_significant
 from weft.core.words import counted
 
 if TYPE_CHECKING:
+    from weft.study.history.component_findings import JudgedComponents
     from weft.study.history.history import History
-    from weft.study.history.history_findings import JudgedHistory
     from weft.study.history.history_run import HistoryCell
     from weft.study.history.run_folders import LeftOutRun
+    from weft.study.history.whole_history import WholeHistory
 
 _BARS = "▁▂▃▄▅▆▇█"
 _MOST_CELLS = 6
 
 
 def history_text(
-    judged: Sequence["JudgedHistory"], left_out: Sequence["LeftOutRun"], width: int
+    judged: Sequence["WholeHistory"], left_out: Sequence["LeftOutRun"], width: int
 ) -> str:
     """The whole text, folded to `width` columns."""
     lines: list[str] = []
@@ -36,13 +37,15 @@ def history_text(
         for line in would_show_lines(one.would_show):
             lines += _folded(line, width)
         lines += ["", *_timeline(one.history, width)] if one.history.cells else []
+        for line in _not_judged(one.history):
+            lines += _folded(line, width)
     if not judged:
         lines.append("UNKNOWN  cannot tell: no run has a place in time and a figure")
     lines += _left_out(left_out, width)
     return "\n".join(lines)
 
 
-def history_rows(judged: "JudgedHistory") -> list[dict[str, Any]]:
+def history_rows(judged: "WholeHistory") -> list[dict[str, Any]]:
     """A row a run and cell, in order."""
     history = judged.history
     return [
@@ -62,6 +65,43 @@ def history_rows(judged: "JudgedHistory") -> list[dict[str, Any]]:
         for row, run in enumerate(history.runs)
         for cell, value in run.values.items()
     ]
+
+
+def component_records(judged: "JudgedComponents") -> list[dict[str, Any]]:
+    """A record a component: its level by metric in the last check that measured it, relative to
+    others of its kind (1.1: 10 % slower), and the runs that accused it."""
+    found = judged.components
+    columns: dict[Any, list[int]] = {}
+    for column, series in enumerate(found.series):
+        columns.setdefault(series.component, []).append(column)
+    records = []
+    for component in found.components:
+        slower = {}
+        for column in columns.get(component, []):
+            known = np.flatnonzero(np.isfinite(found.values[:, column]))
+            last = float(np.exp(found.values[known[-1], column]))
+            slower[found.series[column].metric] = round(last, 4)
+        accused = found.accused.get(component, ())
+        records.append(
+            {
+                "component": component.kind,
+                "name": component.name,
+                "last_slower": slower,
+                "accused_by": [str(found.history.runs[at].directory) for at, _ in accused],
+            }
+        )
+    return records
+
+
+def _not_judged(history: "History") -> list[str]:
+    """One line a reason for checks without components, with the first ones."""
+    some = [run for run in history.runs if run.components.why_not]
+    lines = []
+    for reason in dict.fromkeys(run.components.why_not for run in some):
+        names = [run.name for run in some if run.components.why_not == reason]
+        more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+        lines.append(f"no components of {', '.join(names[:2])}{more}: {reason}")
+    return lines
 
 
 def _timeline(history: "History", width: int) -> list[str]:

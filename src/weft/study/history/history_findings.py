@@ -1,9 +1,10 @@
 """From a history to findings: steps with what changed there, settings without a step, coverage."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite
+from typing import Protocol
 
 import numpy as np
 
@@ -63,8 +64,9 @@ class JudgedHistory:
     would_show: tuple[str, ...]
 
 
-def judge_history(history: History) -> JudgedHistory:
-    """All findings of a history."""
+def judge_history(history: History, moved_there: Iterable[str] = ()) -> JudgedHistory:
+    """All findings of a history. `moved_there`: settings that changed where a component moved: of
+    these weft does not say that they changed without a step."""
     shifts = shifts_of(history)
     steps = _detectable(history)
     findings = [_shift_finding(history, one) for one in shifts]
@@ -78,7 +80,7 @@ def judge_history(history: History) -> JudgedHistory:
     elif history.cells:
         drift = _drift(history, shifts)
         small = _small(history, shifts)
-        findings += [*small, *(drift or _unmoved(history, shifts))]
+        findings += [*small, *(drift or _unmoved(history, shifts, moved_there))]
         if not (shifts or small or drift or end):
             findings.append(_quiet(history, steps))
     shown = tuple(f"a step of {percent(size)} or more in {name}" for name, size in steps.items())
@@ -88,7 +90,16 @@ def judge_history(history: History) -> JudgedHistory:
     return JudgedHistory(history, tuple(shifts), worst_first(findings), shown if good else ())
 
 
-def exit_code_of_histories(judged: Sequence[JudgedHistory]) -> ExitCode:
+class HasFindings(Protocol):
+    """A judged history."""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Its findings."""
+        ...
+
+
+def exit_code_of_histories(judged: Sequence[HasFindings]) -> ExitCode:
     """Bad where a step to slower is still in force; no verdict where something is not decided, or
     no run has a place in a history."""
     if not judged:
@@ -103,7 +114,12 @@ def run_date(history: History, at: int) -> str:
     started = history.runs[at].started_unix_s
     if history.runs[at].no_time:
         return f"run {at + 1}"
-    return time.strftime("%Y-%m-%d", time.gmtime(started))
+    return day_of(started)
+
+
+def day_of(unix_s: float) -> str:
+    """'2026-03-14', in UTC."""
+    return time.strftime("%Y-%m-%d", time.gmtime(unix_s))
 
 
 def percent(share: float) -> str:
@@ -133,13 +149,13 @@ def _shift_finding(history: History, shift: Shift) -> Finding:
         names = [history.runs[at].name for at in (point.first, point.last)]
         evidence.append(f"it begins with one of the runs {names[0]} to {names[1]} (99 %)")
     if len(shift.changed) > 1:
-        evidence.append(f"what would tell which: {_which_test(shift.changed)}")
+        evidence.append(f"what would tell which: {which_test(shift.changed)}")
     texts = tuple(one.text for one in shift.changed)
     return Finding(
         kind,
         severity,
         f"{run_date(history, point.at)}  {shift.subject}: {upto}{most} from {run.name} on"
-        f"{ended}; {_changed_there(texts)}",
+        f"{ended}; {changed_there(texts)}",
         evidence=tuple(evidence),
         facts=ShiftFacts(
             fabric=history.fabric,
@@ -159,14 +175,16 @@ def _shift_finding(history: History, shift: Shift) -> Finding:
     )
 
 
-def _changed_there(texts: Sequence[str]) -> str:
+def changed_there(texts: Sequence[str]) -> str:
+    """'changed there: kernel 5 -> 6', or that nothing recorded did."""
     if not texts:
         return "no recorded setting changed there"
     more = f" and {len(texts) - MOST_NAMED} more" if len(texts) > MOST_NAMED else ""
     return f"changed there: {', '.join(texts[:MOST_NAMED])}{more}"
 
 
-def _which_test(changed: Sequence[SettingChange]) -> str:
+def which_test(changed: Sequence[SettingChange]) -> str:
+    """The measurement that separates settings that changed together."""
     first = changed[0]
     return (
         f"{least_runs() // 3} runs with {first.key} back at {first.before} and the others as they "
@@ -270,10 +288,12 @@ def _drift(history: History, shifts: Sequence[Shift]) -> list[Finding]:
     return found
 
 
-def _unmoved(history: History, shifts: Sequence[Shift]) -> list[Finding]:
+def _unmoved(
+    history: History, shifts: Sequence[Shift], moved_there: Iterable[str]
+) -> list[Finding]:
     """Settings that changed without a step where the data could have shown one."""
     given = contrasts_of(history.settings)
-    explained = {one.key for shift in shifts for one in shift.changed}
+    explained = {one.key for shift in shifts for one in shift.changed}.union(moved_there)
     keys = {key for key, _ in given if key not in explained}
     found = []
     for key in sorted(keys):

@@ -16,6 +16,7 @@ from weft.core.units import format_size
 from weft.study.comparison.cells import ONE_ARM, HeadlineOf, Value, cells_of, scale_text
 from weft.study.comparison.headlines import Headlines
 from weft.study.comparison.replication import units_of_values
+from weft.study.history.run_components import NO_CHECK, RunComponents
 from weft.study.history.settings import host_names, settings_of
 from weft.study.run.backend_record import backend_of
 from weft.study.run.store import StudyRun, read_run
@@ -69,7 +70,8 @@ class HistoryCell:
 class HistoryRun:
     """`slowness` is the logarithm of each cell's value, turned so that more is slower; `values`
     are the values. `no_time` says why the run has no place in time, or is empty. `identity` is
-    equal for copies of one run; `files` are the digests of imported files."""
+    equal for copies of one run; `files` are the digests of imported files; `components` those of a
+    check."""
 
     directory: Path
     started_unix_s: float
@@ -84,6 +86,7 @@ class HistoryRun:
     values: Mapping[HistoryCell, float]
     slowness: Mapping[HistoryCell, float]
     left_out: Mapping[str, int]
+    components: RunComponents = NO_CHECK
 
     @property
     def name(self) -> str:

@@ -1,9 +1,10 @@
 """Run directories of a history: found, read, and each run kept once."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from weft.core.clock import Clock, system_clock
@@ -16,6 +17,9 @@ PROCESSES_FROM = 100
 """Fewer runs are read sooner than processes start."""
 
 _AT_ONCE = 32
+
+ReadRow = Callable[[Path], HistoryRun]
+"""The row of a run directory. Raises InputError; a function of a module, for other processes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +39,23 @@ class FoundRuns:
 
 
 def find_runs(
-    places: Sequence[Path], *, as_given: bool = False, clock: Clock = system_clock
+    places: Sequence[Path],
+    *,
+    as_given: bool = False,
+    clock: Clock = system_clock,
+    read: ReadRow = read_history_run,
 ) -> FoundRuns:
     """The runs of these run directories, and of the directories in which they lie.
 
     A named run directory must be readable: raises InputError, also for a place without any run. Of
     a directory of runs, those that cannot be read are left out, as are copies, runs without a time
-    and runs without a figure. `as_given` keeps the order of the places instead of the time.
+    and runs without a figure. `as_given` keeps the order of the places instead of the time. `read`
+    reads one row; processes share the work.
     """
     directories, named = run_directories(places)
-    read = _read_all(directories, named)
-    runs = [one for one in read if isinstance(one, HistoryRun)]
-    left_out = [one for one in read if isinstance(one, LeftOutRun)]
+    rows = _read_all(directories, named, read)
+    runs = [one for one in rows if isinstance(one, HistoryRun)]
+    left_out = [one for one in rows if isinstance(one, LeftOutRun)]
     kept: list[HistoryRun] = []
     for run in _once(runs, left_out):
         reason = _no_place(run, clock(), as_given=as_given)
@@ -97,26 +106,29 @@ def _runs_in(place: Path) -> list[Path]:
     return [path for path in paths if os.path.lexists(path / RUN_FILE)]
 
 
-def _read_all(directories: Sequence[Path], named: set[Path]) -> list[HistoryRun | LeftOutRun]:
+def _read_all(
+    directories: Sequence[Path], named: set[Path], read: ReadRow
+) -> list[HistoryRun | LeftOutRun]:
+    one_row = partial(_read, read)
     if len(directories) < PROCESSES_FROM:
-        read: Iterable[HistoryRun | InputError] = map(_read, directories)
-        return [_judged(path, one, named) for path, one in _each_read(directories, read)]
+        rows: Iterable[HistoryRun | InputError] = map(one_row, directories)
+        return [_judged(path, one, named) for path, one in _each_read(directories, rows)]
     with ProcessPoolExecutor(max_workers=os.cpu_count()) as pool:
-        read = pool.map(_read, directories, chunksize=_AT_ONCE)
-        return [_judged(path, one, named) for path, one in _each_read(directories, read)]
+        rows = pool.map(one_row, directories, chunksize=_AT_ONCE)
+        return [_judged(path, one, named) for path, one in _each_read(directories, rows)]
 
 
 def _each_read(
-    directories: Sequence[Path], read: Iterable[HistoryRun | InputError]
+    directories: Sequence[Path], rows: Iterable[HistoryRun | InputError]
 ) -> Iterator[tuple[Path, HistoryRun | InputError]]:
-    results = iter(read)
+    results = iter(rows)
     for path in each(directories, "reading runs", unit="run"):
         yield path, next(results)
 
 
-def _read(directory: Path) -> HistoryRun | InputError:
+def _read(read: ReadRow, directory: Path) -> HistoryRun | InputError:
     try:
-        return read_history_run(directory)
+        return read(directory)
     except InputError as error:
         return error
 

@@ -91,10 +91,10 @@ def _moved(history: History, low: int, at: int, high: int) -> list[CellShift]:
         before, after = values[low:at, column], values[at:high, column]
         if not (np.isfinite(before).any() and np.isfinite(after).any()):
             continue
-        p_values.append(p_of_two(_steady(before), _steady(after)) * n_cells)
+        p_values.append(p_of_two(steady(before), steady(after)) * n_cells)
         slower = float(np.exp(np.nanmedian(after) - np.nanmedian(before)))
         end = values[last:, column]
-        shifts.append(CellShift(cell, slower, _holds(before, after, end)))
+        shifts.append(CellShift(cell, slower, still_holds(before, after, end)))
     sure = [
         one
         for one, p in zip(shifts, p_values, strict=True)
@@ -106,7 +106,7 @@ def _moved(history: History, low: int, at: int, high: int) -> list[CellShift]:
     return [best]
 
 
-def _steady(values: Floats) -> Floats:
+def steady(values: Floats) -> Floats:
     """A column without values more than 3.5 robust standard deviations off."""
     middle = np.nanmedian(values)
     spread = 1.4826 * np.nanmedian(np.abs(values - middle))
@@ -114,7 +114,7 @@ def _steady(values: Floats) -> Floats:
     return np.asarray(np.where(far, np.nan, values)[:, None], dtype=np.float64)
 
 
-def _holds(before: Floats, after: Floats, end: Floats) -> bool:
+def still_holds(before: Floats, after: Floats, end: Floats) -> bool:
     """Whether the end lies at least half of the step from before, on the same side."""
     if not np.isfinite(end).any():
         return True

@@ -1,0 +1,1 @@
+"""A check as a row of a history: its components, judged once and kept."""
