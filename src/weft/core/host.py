@@ -14,8 +14,8 @@ _AMAZON = "0x1d0f"
 class NetworkDevice:
     """An RDMA port (`mlx5_0:1`, `cxi0`) or a network interface (`eth0`).
 
-    `rate_gbps` is None where the system does not say. `fast` devices are made for MPI: InfiniBand,
-    Slingshot and EFA.
+    `rate_gbps` is None, and `firmware` "", where the system does not say. `fast` devices are made
+    for MPI: InfiniBand, Slingshot and EFA.
     """
 
     name: str
@@ -23,6 +23,7 @@ class NetworkDevice:
     state: str
     rate_gbps: float | None
     fast: bool
+    firmware: str = ""
 
     @property
     def active(self) -> bool:
@@ -57,6 +58,7 @@ class Host:
             "devices": [
                 {"name": device.name, "link_layer": device.link_layer, "state": device.state}
                 | ({} if device.rate_gbps is None else {"rate_gbps": device.rate_gbps})
+                | ({"firmware": device.firmware} if device.firmware else {})
                 for device in self.devices
             ],
         }
@@ -140,6 +142,7 @@ def _infiniband(root: Path) -> list[NetworkDevice]:
                 state=_text(port / "state").rpartition(":")[2].strip() or "unknown",
                 rate_gbps=_leading_number(_text(port / "rate")),
                 fast=link_layer in ("InfiniBand", "EFA"),
+                firmware=_text(port.parent.parent / "fw_ver"),
             )
         )
     return devices

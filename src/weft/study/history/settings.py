@@ -58,7 +58,10 @@ def settings_of(run: StudyRun) -> dict[str, str]:
     _add(found, "host names", host_names(run))
     for key, name in (("kernel", "kernel"), ("cpu_model", "CPU"), ("n_cores", "cores")):
         _add(found, name, host.get(key))
-    _add(found, "network devices", [_device(one) for one in host.get("devices", ())])
+    devices = host.get("devices", ())
+    _add(found, "network devices", [_device(one) for one in devices])
+    firmware = [f"{one.get('name')} {one['firmware']}" for one in devices if "firmware" in one]
+    _add(found, "firmware", firmware or None)
     for name, value in run.meta.get("environment", {}).items():
         if name.startswith(_STEERING):
             _add(found, name, value)
@@ -122,8 +125,9 @@ def _text(value: Any) -> str:
 
 
 def _device(device: Mapping[str, Any]) -> str:
-    """Without its state, which changes by itself."""
-    return " ".join(str(value) for key, value in device.items() if key != "state")
+    """Without its state, which changes by itself, and its firmware, a setting of its own."""
+    kept = (value for key, value in device.items() if key not in ("state", "firmware"))
+    return " ".join(map(str, kept))
 
 
 def _part(facts: Mapping[str, Any], *keys: str) -> Any:

@@ -1,5 +1,6 @@
 """The fingerprint of settings: what a run recorded, without what belongs to its job."""
 
+import dataclasses
 from pathlib import Path
 
 from tests.run_histories import FIRST_S, write_run
@@ -26,6 +27,15 @@ def test_evidence_versions_and_host_names_count(tmp_path: Path) -> None:
     assert found["sharp in the log"] == "triggered"
     assert found["MPI version"] == "5.0.0"
     assert found["host names"] == "node*"
+
+
+def test_firmware_is_a_setting_of_its_own(tmp_path: Path) -> None:
+    run = read_run(write_run(tmp_path / "run", FIRST_S, {8: 1.0}))
+    device = {"name": "mlx5_0:1", "link_layer": "InfiniBand", "firmware": "20.28.2006"}
+    host = {**run.meta["host"], "devices": [device]}
+    found = settings_of(dataclasses.replace(run, meta={**run.meta, "host": host}))
+    assert found["firmware"] == "mlx5_0:1 20.28.2006"
+    assert found["network devices"] == "mlx5_0:1 InfiniBand"
 
 
 def test_host_names_are_without_numbers_and_domains(tmp_path: Path) -> None:
