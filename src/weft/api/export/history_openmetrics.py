@@ -39,7 +39,7 @@ def _add(families: MetricFamilies, judged: WholeHistory) -> None:
     history = judged.history
     fabric = {"fabric": history.fabric}
 
-    def gauge(name: str, value: float, **labels: object) -> None:
+    def gauge(name: str, value: float, /, **labels: object) -> None:
         unit = next((unit for unit in ("seconds", "ratio") if name.endswith(f"_{unit}")), "")
         stem = name.removesuffix(f"_{unit}") if unit else name
         families.add(stem, NAMES[name], {**fabric, **labels}, value, unit)

@@ -44,6 +44,8 @@ class WrittenFiles:
             write_whole(self.metrics, mask_forms(history_metrics(histories)), what="metrics")
             talk(f"{self.metrics}: {counted(components, 'component')}")
         if self.dashboard is not None:
-            text = read_text_file(DASHBOARD, expected="the dashboard that weft brings")
+            text = read_text_file(
+                DASHBOARD, expected="the dashboard that weft brings", most_bytes=1 << 20
+            )
             write_whole(self.dashboard, text, what="dashboard")
             talk(f"{self.dashboard}: import it in Grafana: Dashboards, New, Import")
