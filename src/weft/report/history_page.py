@@ -23,7 +23,7 @@ from weft.study.history.run_components import PAIR
 from weft.study.history.whole_history import WholeHistory
 
 BARS = "▁▂▃▄▅▆▇█"
-MOST_BARS = 16
+MOST_BARS = 12
 """Of a line: each is the median of as many checks as one has to stand for."""
 
 
@@ -78,7 +78,7 @@ def _now(line: ComponentLine) -> str:
         return ""
     slower = line.slower[line.worst]
     if abs(slower - 1) < 0.005:
-        return f"as others in {metric_word(line.worst)}"
+        return "as others"
     return f"{change_text(slower)} in {metric_word(line.worst)}"
 
 
