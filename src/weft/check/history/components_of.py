@@ -134,8 +134,8 @@ def _candidates(survey: Survey, rows: Ints, metric: Metric) -> Iterator[_Candida
         if metric.both_directions:
             directions = (np.union1d(*directions),)
         if any(side.size for side in directions):
-            name = NamedComponent(CABLE, " <-> ".join(network.cables[cable]))
-            yield _Candidate(name, directions)
+            of_ports = NamedComponent(CABLE, " <-> ".join(network.cables[cable]))
+            yield _Candidate(of_ports, directions)
 
 
 def _pairs(survey: Survey, rows: Ints, metric: Metric) -> Iterator[_Candidate]:
