@@ -6,7 +6,6 @@ faults to them (tests/check_histories.py).
 
 import json
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +22,7 @@ from tests.check_histories import (
 
 from weft.check.history import kept_rows
 from weft.cli import run
+from weft.study.history.history_run import HistoryRun
 from weft.study.run.store import StudyRun
 
 CABLE = "leaf-01[5] <-> spine-01[1]"
@@ -152,9 +152,14 @@ def test_a_kept_row_is_judged_again_where_a_file_of_the_run_changed(
     bases: Bases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (path,) = write_nights(tmp_path / "runs", [Night(bases["sound"])])
-    judged: Sequence[StudyRun] = []
+    judged: list[StudyRun] = []
     real = kept_rows.row_of
-    monkeypatch.setattr(kept_rows, "row_of", lambda one: judged.append(one) or real(one))  # type: ignore[attr-defined]
+
+    def counting(one: StudyRun) -> HistoryRun:
+        judged.append(one)
+        return real(one)
+
+    monkeypatch.setattr(kept_rows, "row_of", counting)
     first = kept_rows.read_row(path)
     assert kept_rows.read_row(path) == first
     assert len(judged) == 1
