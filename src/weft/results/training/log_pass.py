@@ -1,10 +1,12 @@
 """One pass over a log: its lines become readings of a collector."""
 
+import numpy as np
+
 from weft.results.training.collector import CHECKPOINT, EVALUATION, NOTHING, Collector
 from weft.results.training.facts import facts_in
 from weft.results.training.formats.log_format import LogFormat
 from weft.results.training.formats.registry import SCANNED
-from weft.results.training.log_stream import Readable, blocks, count_lines, places
+from weft.results.training.log_stream import Readable, blocks, line_feeds, places
 from weft.results.training.model import Remark, StepReading, TrainingFacts
 from weft.results.training.rank_prefix import PREFIX_BYTES, without_rank
 
@@ -41,11 +43,10 @@ class LogPass:
 
     def _read_block(self, content: bytes) -> None:
         counted_to, last_start = 0, -1
-        collector, rank_of = self.collector, self._rank_of
+        collector, rank_of, feeds = self.collector, self._rank_of, line_feeds(content)
         self._behind.add(content)
         for start, end, of in places(content, SCANNED, collector.main_format):
-            prefix = content[start : start + PREFIX_BYTES].split(b" ", 1)[0] if rank_of else b""
-            known = rank_of.get(prefix)
+            known = rank_of.get(_first_word(content, start)) if rank_of else None
             if start == last_start or (known is not None and collector.passes_over(known)):
                 continue
             raw = content[start:end]
@@ -55,14 +56,14 @@ class LogPass:
                 continue
             last_start = start
             if rank and len(rank_of) < _MOST_PREFIXES:
-                rank_of.setdefault(raw[:PREFIX_BYTES].split(b" ", 1)[0], rank)
+                rank_of.setdefault(_first_word(raw, 0), rank)
             self._behind.cut(start)
-            self._line += count_lines(content, counted_to, start)
+            self._line += int(np.count_nonzero(feeds[counted_to:start]))
             counted_to = start
             self._take(of, rank, reading)
             self._behind.begin(content, end, self._line)
         self._behind.end()
-        self._line += count_lines(content, counted_to, len(content))
+        self._line += int(np.count_nonzero(feeds[counted_to:]))
 
     def _take(self, of: LogFormat, rank: str, reading: StepReading) -> None:
         """Add a reading, with the facts of the text before it where it begins a run."""
@@ -133,6 +134,12 @@ class _Behind:
             if most <= 0:
                 break
         return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _first_word(content: bytes, start: int) -> bytes:
+    """Up to a blank; cut where it is long."""
+    end = content.find(b" ", start, start + PREFIX_BYTES)
+    return content[start : end if end >= 0 else start + PREFIX_BYTES]
 
 
 def cause_of(text: bytes) -> float:

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from weft.results.training.model import NAN
 
-_STAMP = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d):(\d\d)(?:[.,](\d{1,6}))?")
+_STAMP = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d):(\d\d)(?:[.,](\d{1,6}))?")
 _STAMP_WITHIN = 120
 _SHORT = 24
 """A field of so many characters is read at once where a blank ends its number."""
@@ -32,15 +32,15 @@ def stamp_in(text: str) -> float:
     found = _STAMP.search(text, 0, _STAMP_WITHIN)
     if found is None:
         return NAN
-    day, minute, second, fraction = found.groups()
-    return _seconds_of(f"{day} {minute}") + float(f"{second}.{fraction or 0}")
+    minute, second, fraction = found.groups()
+    return _seconds_of(minute) + float(f"{second}.{fraction}" if fraction else second)
 
 
 @lru_cache(maxsize=64)
 def _seconds_of(minute: str) -> float:
     """A minute in seconds: the lines of a log share few of them."""
     try:
-        return datetime.strptime(minute, "%Y-%m-%d %H:%M").replace(tzinfo=UTC).timestamp()
+        return datetime.fromisoformat(minute).replace(tzinfo=UTC).timestamp()
     except ValueError:
         return NAN
 
