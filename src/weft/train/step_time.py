@@ -33,6 +33,19 @@ are computed again. SOURCE: Dao et al., FlashAttention-2, arXiv:2307.08691, sect
 OPTIMIZER_BYTES = 30
 """Of a parameter of Adam: master, two moments and gradient read in 4 B, three written in 4 B, and
 the weight in 2 B."""
+PARTS = {
+    "products": "products of matrices",
+    "memory": "memory between products",
+    "TP": "exposed exchanges of TP",
+    "EP": "exposed exchanges of EP",
+    "CP": "exposed exchanges of CP",
+    "PP": "exposed exchanges of PP",
+    "DP": "exposed exchanges of DP",
+    "bubble": "bubble of the pipeline",
+    "optimizer": "the optimizer",
+    "waiting": "waiting for nodes over spines",
+}
+"""By part of a step what a reader calls it."""
 
 
 @dataclass(frozen=True, slots=True)

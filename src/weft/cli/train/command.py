@@ -8,7 +8,7 @@ VERBS = {
     "read": "Step time, tokens/s and stragglers of training logs; what was left out and why.",
     "expect": "A step's time, memory and exchanges, and what limits it.",
     "plan": "Layouts of a model that fit on so many GPUs, and what a worse network costs.",
-    "compare": "Two logs: speed-up with its interval, and efficiency between GPU counts.",
+    "compare": "Two logs or steps: speed-up, efficiency, and which part of the step moved.",
 }
 """Verb -> one line. Each lives in weft.cli.train.VERB, as `command`."""
 

@@ -1,15 +1,19 @@
 """The curve of a sweep: the best layout of each number of GPUs."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from weft.cli.output import table_text
+from weft.cli.output import table_text, terminal_width
+from weft.cli.train.expect_text import HELD_OUT_ERROR
 from weft.cli.train.step_options import AskedStep
+from weft.core.errors import InputError
 from weft.train.layout_search import LayoutSearch
 
 Curve = Sequence[tuple[int, LayoutSearch]]
-BAR = 20
-"""Columns of the longest bar: efficiency 1, or the highest above it."""
+MOST_BAR, TABLE_WIDTH = 20, 45
+"""Columns of the longest bar (efficiency 1, or the highest above it), and those of the table before
+it at most: a bar takes what the terminal leaves."""
 
 
 def curve_text(asked: AskedStep, curve: Curve) -> str:
@@ -21,6 +25,7 @@ def curve_text(asked: AskedStep, curve: Curve) -> str:
     if not fitting:
         least = min(row["memory_gb"] for row in record["sizes"])
         return f"{title}: no size fits; the least memory of a GPU is {least:.0f} GB"
+    bar = max(1, min(MOST_BAR, (terminal_width() or 80) - TABLE_WIDTH))
     most = max(1.0, *(row["efficiency"] for row in fitting))
     rows = [
         [
@@ -28,16 +33,12 @@ def curve_text(asked: AskedStep, curve: Curve) -> str:
             f"{row['step_s']:.3g}",
             f"{row['tokens_per_s']:,.0f}",
             f"{row['efficiency']:.1%}",
-            "#" * round(BAR * row["efficiency"] / most),
+            "#" * round(bar * row["efficiency"] / most),
         ]
         for row in fitting
     ]
     layouts = [[f"{row['n_gpus']}", row["layout"]] for row in fitting]
-    lacking = [
-        f"{row['n_gpus']} GPUs: does not fit, {row['memory_gb']:.0f} GB a GPU at least"
-        for row in record["sizes"]
-        if row["step_s"] is None
-    ]
+    lacking = _lacking(record["sizes"])
     base = f"efficiency: tokens a second and GPU over those on {fitting[0]['n_gpus']}"
     return "\n".join(
         [
@@ -51,6 +52,33 @@ def curve_text(asked: AskedStep, curve: Curve) -> str:
             *lacking,
         ]
     )
+
+
+def write_curve(asked: AskedStep, curve: Curve, out: Path) -> Path:
+    """The page of a sweep. Raises InputError where no size fits."""
+    from weft.report.training_curve_page import CurvePoint, StepCurve, write_curve_page
+
+    sizes = curve_record(asked, curve)["sizes"]
+    points = tuple(
+        CurvePoint(n_gpus, found.fitting[0], row["efficiency"])
+        for (n_gpus, found), row in zip(curve, sizes, strict=True)
+        if found.fitting
+    )
+    if not points:
+        raise InputError("no size fits: there is no curve to draw", expected="more GPUs")
+    precision = asked.method.precision.upper()
+    title = f"{asked.model.name} in {precision} on {asked.prices.platform.name}"
+    subtitle = f"Priced by weft train plan: sequences of {asked.model.sequence:,} tokens."
+    lacking = tuple(_lacking(sizes))
+    return write_curve_page(StepCurve(title, subtitle, points, lacking, HELD_OUT_ERROR), out)
+
+
+def _lacking(sizes: Sequence[dict[str, Any]]) -> list[str]:
+    return [
+        f"{row['n_gpus']} GPUs: does not fit, {row['memory_gb']:.0f} GB a GPU at least"
+        for row in sizes
+        if row["step_s"] is None
+    ]
 
 
 def curve_record(asked: AskedStep, curve: Curve) -> dict[str, Any]:

@@ -6,25 +6,12 @@ from weft.cli.output import table_text
 from weft.core.units import format_size_roughly
 from weft.train.memory import PEAK_OVER_SUM, MemorySum
 from weft.train.step_constants import N_CONSTANTS
-from weft.train.step_time import StepModel, StepTime
+from weft.train.step_time import PARTS, StepModel, StepTime
 
 HELD_OUT_ERROR = 0.15
 """Median error of the rows that no constant was fitted to (docs/reference/train_expect.md)."""
 RING_WARNED, RING_FACTORS = 4, (1.4, 1.8)
 """From this CP on, published over modelled time of such rows (docs/concepts/fidelity.md)."""
-PARTS = {
-    "products": "products of matrices",
-    "memory": "memory between products",
-    "TP": "exposed exchanges of TP",
-    "EP": "exposed exchanges of EP",
-    "CP": "exposed exchanges of CP",
-    "PP": "exposed exchanges of PP",
-    "DP": "exposed exchanges of DP",
-    "bubble": "bubble of the pipeline",
-    "optimizer": "the optimizer",
-    "waiting": "waiting for nodes over spines",
-}
-"""By part of a step what a reader calls it."""
 
 
 def step_text(step: StepModel, found: StepTime, memory: MemorySum) -> str:

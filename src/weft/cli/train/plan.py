@@ -1,16 +1,18 @@
 """`weft train plan`: layouts of a model that fit, fastest first; the curve over GPUs."""
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from weft.cli.options import refuse_together
-from weft.cli.output import emit, format_option
+from weft.cli.options import FILE, refuse_together
+from weft.cli.output import emit, format_option, talk
 from weft.cli.train.step_options import WAYS, AskedStep, asked_step, step_options
 from weft.core.errors import InputError
 
 if TYPE_CHECKING:
+    from weft.cli.train.curve_text import Curve
     from weft.train.layout_search import LayoutSearch, PlanRequest
 
 FIXED = ("tp", "pp", "cp", "ep", "vp", "micro_batch")
@@ -30,14 +32,16 @@ SEQUENCES_PER_GPU = 2
 @click.option("--global-batch", type=WAYS, help="Sequences of a step; 2 a GPU, if not given.")
 @click.option("--top", type=click.IntRange(1, 100), default=8, show_default=True, help="Rows.")
 @click.option("--sweep", metavar="A:B", help="The best layout on A, 2 A, 4 A ... GPUs, up to B.")
+@click.option("--report", type=FILE, help="Write the curve of --sweep as one HTML page too.")
 @format_option
-def command(platform: str, top: int, sweep: str | None, format_: str, **given: Any) -> None:
+def command(
+    platform: str, top: int, sweep: str | None, report: Path | None, format_: str, **given: Any
+) -> None:
     """Which layouts of a model fit on so many GPUs, and how fast is each?
 
     weft tries TP, PP, CP, EP, virtual stages, micro-batches and recomputation, leaves out what does
     not fit into memory, and prices the rest. Of the fastest it says what a worse network costs.
     """
-    from weft.cli.train.curve_text import curve_record, curve_text
     from weft.cli.train.plan_text import plan_record, plan_text
 
     asked = asked_step(platform, given)
@@ -50,14 +54,10 @@ def command(platform: str, top: int, sweep: str | None, format_: str, **given: A
     if sweep is not None:
         refuse_together("--sweep", {"--gpus": given["n_gpus"]})
         rows = [(n, _searched(asked, _request(asked, given, n))) for n in _sizes(sweep)]
-        record = curve_record(asked, rows)
-        emit(
-            format_,
-            text=lambda: curve_text(asked, rows),
-            record=record,
-            rows=record["sizes"],
-        )
+        _print_curve(asked, rows, report, format_)
         return
+    if report is not None:
+        raise click.UsageError("--report draws the curve of --sweep A:B")
     if given["n_gpus"] is None:
         raise click.UsageError("--gpus N or --sweep A:B")
     request = _request(asked, given, given["n_gpus"])
@@ -71,6 +71,15 @@ def command(platform: str, top: int, sweep: str | None, format_: str, **given: A
         record=record,
         rows=record["layouts"],
     )
+
+
+def _print_curve(asked: AskedStep, rows: "Curve", report: Path | None, format_: str) -> None:
+    from weft.cli.train.curve_text import curve_record, curve_text, write_curve
+
+    record = curve_record(asked, rows)
+    emit(format_, text=lambda: curve_text(asked, rows), record=record, rows=record["sizes"])
+    if report is not None:
+        talk(f"report: {write_curve(asked, rows, report)}")
 
 
 def _request(asked: AskedStep, given: dict[str, Any], n_gpus: int) -> "PlanRequest":

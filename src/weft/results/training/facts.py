@@ -13,6 +13,18 @@ from weft.results.training.formats.values import NUMBER, number
 from weft.results.training.model import Remark, Stated, TrainingFacts
 
 _IS = r"[ .'\"]*[:=]?[ .'\"]*"
+
+
+def _argument(name: str) -> tuple[bytes, str]:
+    """An argument of Megatron-LM or of NeMo's YAML."""
+    return name.encode(), rf"(?<![A-Za-z_]){name}{_IS}(\d+)"
+
+
+def _axis(name: str) -> tuple[bytes, str]:
+    """An axis of a mesh of devices, as torchtitan names them."""
+    return b"device mesh with", rf"device mesh with.*[ :\[]{name}=(\d+)"
+
+
 _FIELDS: dict[str, tuple[tuple[bytes, str], ...]] = {
     "sequence": (
         (b"seq_length", rf"(?<![A-Za-z_])(?:encoder_)?seq_length{_IS}(\d+)"),
@@ -32,6 +44,12 @@ _FIELDS: dict[str, tuple[tuple[bytes, str], ...]] = {
         (b"device mesh with", r"device mesh with (.*)"),
     ),
     "peak_flops": ((b"computing MFU", rf"Peak FLOPS used for computing MFU:\s*({NUMBER})"),),
+    "tp": (_argument("tensor_model_parallel_size"), _axis("tp")),
+    "pp": (_argument("pipeline_model_parallel_size"), _axis("pp")),
+    "cp": (_argument("context_parallel_size"), _axis("cp")),
+    "ep": (_argument("expert_model_parallel_size"), _axis("ep")),
+    "vp": (_argument("virtual_pipeline_model_parallel_size"),),
+    "micro_batch": (_argument("micro_batch_size"),),
     "devices": ((b"devices: ", r"^\s*devices: (\d+)\s*$"),),
     "nodes": ((b"num_nodes: ", r"^\s*num_nodes: (\d+)\s*$"),),
 }

@@ -64,13 +64,20 @@ class Remark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TrainingFacts:
-    """What a log states of a job outside its steps; None where it does not."""
+    """What a log states of a job outside its steps; None where it does not. `tp`, `pp`, `cp`, `ep`,
+    `vp` and `micro_batch` are its layout."""
 
     sequence: Stated | None = None
     batch: Stated | None = None
     batch_per_gpu: Stated | None = None
     gpus: Stated | None = None
     peak_flops: Stated | None = None
+    tp: Stated | None = None
+    pp: Stated | None = None
+    cp: Stated | None = None
+    ep: Stated | None = None
+    vp: Stated | None = None
+    micro_batch: Stated | None = None
     model: str = ""
 
 

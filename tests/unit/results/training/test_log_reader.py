@@ -209,6 +209,22 @@ def test_bars_without_step_times_are_joined_until_their_time_is_known() -> None:
     assert np.median(run.times_s) == pytest.approx(0.25, rel=0.05)
 
 
+def test_rich_bars_count_by_their_clock() -> None:
+    """As in Lightning-AI/pytorch-lightning issue 12720; newer bars have the epochs behind '/'."""
+    for epochs, bar in (("4   ", "--------------- ----"), ("4/9 ", "\u2501\u2501\u2578\u2501")):
+        lines = []
+        for i in range(1, 60):
+            minutes, seconds = divmod(25 * i, 60)
+            lines.append(
+                f"Epoch {epochs} {bar} {i}/291 0:{minutes:02d}:{seconds:02d} \u2022 0:00:09 "
+                f"0.50it/s loss: 0.398 "
+            )
+        (run,) = read("\n".join(lines)).runs
+        assert run.title == "Lightning"
+        assert np.median(run.times_s) == pytest.approx(25, rel=0.05)
+        assert (run.has_loss, run.loss_nan_line) == (True, 0)
+
+
 def test_images_a_second_need_the_batch() -> None:
     with pytest.raises(InputError, match="no usable step time in 2 steps") as caught:
         read("Iter #0: 301.5 img/sec per GPU\nIter #1: 300.5 img/sec per GPU\n")

@@ -3,7 +3,8 @@
 The bar prints the time in whole seconds, and the mean rate since the epoch began with a few digits;
 both bound when a batch ended. Batches are joined until the bounds of their time are narrow.
 SOURCE: Lightning-AI/pytorch-lightning, callbacks/progress/tqdm_progress.py: smoothing=0;
-tqdm/tqdm, tqdm/std.py: format_meter.
+tqdm/tqdm, tqdm/std.py: format_meter. Of RichProgressBar: the output in Lightning-AI/pytorch-lightning
+issue 12720.
 """
 
 import re
@@ -18,18 +19,23 @@ _BAR = re.compile(
     r"Epoch (\d+):.{0,300}?(\d+)/(\d+|\?) \[(?:(\d+):)?(\d+):(\d\d)<[^\],]*,\s*"
     r"(?:([\d.]+)(it/s|s/it))?"
 )
-_LOSSES = ("loss=", "loss_step=")
+_RICH = re.compile(
+    r"Epoch (\d+)(?:/\d+)? {1,8}\S[^\d\n]{0,300}? (\d+)/(\d+|\?) (\d+):(\d\d):(\d\d) \u2022 [-\d]"
+)
+"""Of RichProgressBar, whose rate is that of a while, not of the epoch: only the clock counts."""
+_LOSSES = ("loss=", "loss_step=", "loss: ", "loss_step: ")
 WIDTH = 0.05
 """Batches are joined until the bounds of their time are no further apart than this share of it."""
 _MOST_EPOCH = 10_000_000.0
 
 
 def _read(text: str) -> StepReading | None:
-    found = _BAR.search(text)
+    found = _BAR.search(text) or _RICH.search(text)
     if found is None:
         return None
-    epoch, at, of_epoch, hours, minutes, seconds, rate, unit = found.groups()
-    loss = next((name for name in _LOSSES if name in text), "")
+    epoch, at, of_epoch, hours, minutes, seconds, *speed = found.groups()
+    rate, unit = speed or (None, None)
+    loss = next((name for name in _LOSSES if text.find(name, found.end()) >= 0), "")
     batches = float(of_epoch) if of_epoch != "?" else _MOST_EPOCH
     elapsed = 3600.0 * float(hours or 0) + 60.0 * float(minutes) + float(seconds)
     return StepReading(
@@ -38,7 +44,7 @@ def _read(text: str) -> StepReading | None:
         time_s=elapsed,
         rate=_seconds_in(float(at), rate, unit),
         n_steps=float(at),
-        loss=value_after(text, loss[:-1], found.end()) if loss else NAN,
+        loss=value_after(text, loss.rstrip("=: "), found.end()) if loss else NAN,
         has_loss=float(loss != ""),
     )
 
@@ -88,4 +94,4 @@ def _bounds(columns: Columns) -> tuple[Floats, Floats]:
     return np.where(begun, 0.0, low), np.where(begun, 0.0, high)
 
 
-FORMAT = LogFormat("lightning", "Lightning", (b"Epoch ",), _read, _timed, gate=b"%?")
+FORMAT = LogFormat("lightning", "Lightning", (b"Epoch ",), _read, _timed, gate=b"%?\xe2")

@@ -4,14 +4,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 from weft.cli.output import finding_lines, table_text
+from weft.cli.train.comparison.parts_text import parts_lines
 from weft.core.units import format_significant
 from weft.train.log.comparison import LogComparison
 from weft.train.log.judged_run import JudgedRun, percent, seconds
+from weft.train.log.step_parts import StepDifference
 
 _SHOWN_NAME = 28
 
 
-def comparison_text(compared: LogComparison, names: tuple[str, str]) -> str:
+def comparison_text(
+    compared: LogComparison, names: tuple[str, str], difference: StepDifference | None = None
+) -> str:
     """The whole text."""
     lines = [line for finding in compared.findings for line in finding_lines(finding)]
     runs = (compared.first, compared.second)
@@ -19,7 +23,8 @@ def comparison_text(compared: LogComparison, names: tuple[str, str]) -> str:
     kept = [row for row in rows if any(cell != "-" for cell in row[1:])]
     own = tuple(Path(name).name for name in names)
     headers = ["", *(_short(name) for name in (own if own[0] != own[1] else names))]
-    return "\n".join([*lines, "", table_text(headers, kept)])
+    parts = ["", *parts_lines(difference)] if difference is not None else []
+    return "\n".join([*lines, "", table_text(headers, kept), *parts])
 
 
 def _short(name: str) -> str:

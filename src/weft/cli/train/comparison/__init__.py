@@ -1,0 +1,1 @@
+"""`weft train compare`: its options and its text."""
