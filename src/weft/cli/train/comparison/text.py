@@ -3,14 +3,15 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from weft.cli.output import finding_lines, table_text
+from weft.cli.output import finding_lines, table_text, terminal_width
 from weft.cli.train.comparison.parts_text import parts_lines
 from weft.core.units import format_significant
 from weft.train.log.comparison import LogComparison
 from weft.train.log.judged_run import JudgedRun, percent, seconds
 from weft.train.log.step_parts import StepDifference
 
-_SHOWN_NAME = 28
+_SHOWN_NAME, _LABELS = 28, 19
+"""Columns of a log's name at most, and those of the labels with the gaps: 60 columns hold both."""
 
 
 def comparison_text(
@@ -28,7 +29,8 @@ def comparison_text(
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= _SHOWN_NAME else "..." + name[3 - _SHOWN_NAME :]
+    most = min(_SHOWN_NAME, ((terminal_width() or 80) - _LABELS) // 2)
+    return name if len(name) <= most else "..." + name[3 - most :]
 
 
 def _interval(one: JudgedRun) -> str:

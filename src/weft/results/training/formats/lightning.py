@@ -3,8 +3,8 @@
 The bar prints the time in whole seconds, and the mean rate since the epoch began with a few digits;
 both bound when a batch ended. Batches are joined until the bounds of their time are narrow.
 SOURCE: Lightning-AI/pytorch-lightning, callbacks/progress/tqdm_progress.py: smoothing=0;
-tqdm/tqdm, tqdm/std.py: format_meter. Of RichProgressBar: the output in Lightning-AI/pytorch-lightning
-issue 12720.
+tqdm/tqdm, tqdm/std.py: format_meter. Of RichProgressBar: the output in issue 12720 of
+Lightning-AI/pytorch-lightning.
 """
 
 import re
