@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from weft.results.training.formats.log_format import LogFormat
 
 BLOCK_BYTES = 1 << 18
-"""A block and its copies stay in a core's cache: larger ones take a fifth longer."""
+"""A block and its copies stay in the cache of a core."""
 _LINE_FEED = 10
 LONGEST_LINE = 1 << 13
 """A longer line is no step; of it so much is read around a mark."""
