@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import click
 
 from weft import __version__
+from weft.cli.examples import add_examples
 from weft.cli.internal_error import fault_line, fault_of_a_thread, watch_threads
 from weft.cli.lazy import LazyVerbs
 from weft.core.errors import ExitCode, StorageError, WeftError
@@ -76,6 +77,9 @@ def weft(ctx: click.Context, *, quiet: bool) -> None:
         from weft.cli.welcome import welcome
 
         welcome()
+
+
+add_examples(weft, "")
 
 
 def main() -> None:

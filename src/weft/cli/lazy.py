@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from weft.cli.examples import add_examples
 from weft.core.errors import did_you_mean
 
 # Python reserves the word `import`.
@@ -40,7 +41,7 @@ class LazyVerbs(click.Group):
             ctx.fail(f"no verb '{cmd_name}'; {hint}")
         module = importlib.import_module(self.module_of(cmd_name))
         command: click.Command = module.command
-        return command
+        return add_examples(command, f"{self.folder} {cmd_name}".strip())
 
     def module_of(self, verb: str) -> str:
         """The module of a verb: weft.cli.FOLDER.VERB, or weft.cli.VERB.command."""
@@ -70,7 +71,7 @@ class CommandWithVerbs(click.Command):
         found: click.Command = importlib.import_module(
             f"weft.cli.{self.folder}.{name.replace('-', '_')}"
         ).command
-        return found
+        return add_examples(found, f"{self.folder} {name}")
 
     def make_context(
         self,

@@ -37,10 +37,6 @@ def command(*, places: tuple[Path, ...], format_: str, long: bool, output: Path 
 
     RUN is a run directory, or a directory of them. Launches that failed, hung or are not finished
     are named on standard error, and stay in every format. Exit 0 with any verdict.
-
-    \b
-    weft export runs/check-1 --to junit -o check.xml
-    weft export runs --to csv -o runs.csv
     """
     if format_ in TABLES:
         _export_table(places, format_, output, long=long)
