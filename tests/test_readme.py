@@ -13,9 +13,13 @@ from _pytest.mark.structures import ParameterSet
 from tests.needs import absent
 
 ROOT = Path(__file__).resolve().parent.parent
+GUIDES = tuple(sorted(f"docs/guides/{path.name}" for path in ROOT.glob("docs/guides/*.md")))
 PAGES = (
     "README.md",
+    "docs/index.md",
     "docs/start.md",
+    "docs/gallery.md",
+    *GUIDES,
     "docs/reference/fabric_audit.md",
     "docs/reference/scenario.md",
     "docs/reference/study.md",
@@ -75,7 +79,8 @@ def quick_and_slow() -> list[ParameterSet]:
 @pytest.mark.parametrize("session", quick_and_slow())
 def test_a_shown_command_prints_what_is_shown(session: Session, tmp_path: Path) -> None:
     """`...` stands for what differs between runs and machines, as in a doctest."""
-    (tmp_path / "docs").symlink_to(ROOT / "docs")
+    for folder in ("docs", "tests"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
     for command, expected in session.commands:
         result = subprocess.run(
             argv_of(command), cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False
@@ -98,6 +103,31 @@ def test_the_readme_shows_verdicts_first() -> None:
     first_screen = (ROOT / "README.md").read_text().splitlines()[:30]
     for verb in ("judge", "check"):
         assert any(line.startswith(f"$ weft {verb}") for line in first_screen), verb
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) < 120
+
+
+@pytest.mark.parametrize("page", ["docs/gallery.md", *GUIDES])
+def test_a_guide_shows_no_command_that_is_not_run(page: str) -> None:
+    text = (ROOT / page).read_text()
+    fences = re.findall(r"^```(\w*)$", text, re.MULTILINE)
+    assert set(fences[::2]) == {"console"}, f"{page}: a block whose commands no test runs"
+    assert any(session.page == page for session in sessions())
+
+
+def test_the_gallery_has_ten_cases_each_with_a_next_step() -> None:
+    cases = (ROOT / "docs/gallery.md").read_text().split("\n## ")[1:]
+    assert [case.partition(".")[0] for case in cases] == [str(one) for one in range(1, 11)]
+    for case in cases:
+        assert case.count("```console\n$ weft ") == 1, case
+        assert case.count("**Next:**") == 1, case
+
+
+def test_there_is_a_guide_for_each_role() -> None:
+    roles = {Path(guide).stem for guide in GUIDES}
+    assert roles >= {"administrator", "performance_engineer", "ml_engineer", "cloud_engineer"}
 
 
 def test_every_page_linked_from_the_readme_exists() -> None:
