@@ -9,11 +9,16 @@ ENGINE := $(VENV)/.weft-engine
 PYTEST := $(BIN)/python -m pytest
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml
 
+# Without cargo a wheel of `make dist` for this machine takes the compiler's place; WEFT_WHEEL=FILE
+# names one, also where cargo is.
+MACHINE := $(shell uname -m)
+WEFT_WHEEL ?= $(if $(shell command -v cargo 2>/dev/null),,$(firstword $(wildcard dist/weft-*_$(MACHINE).whl)))
+
 # Compiled once, not by each of the hundreds of processes that the tests start.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-rust test-slow test-all fuzz bench bench-diagnosis dist dist-tools exports mpis nccl kubernetes docs clean
+.PHONY: help setup demo check test test-rust test-slow test-all fuzz bench bench-diagnosis dist dist-tools exports mpis nccl kubernetes docs reference clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -23,7 +28,7 @@ setup: ## a working .venv/bin/weft; nothing outside .venv, target/ and package c
 	@$(MAKE) --no-print-directory --jobs 2 $(ENGINE)
 
 $(BUILDER): requirements/dev.lock scripts/prerequisites.sh
-	@sh scripts/prerequisites.sh "$(PYTHON)"
+	@sh scripts/prerequisites.sh "$(PYTHON)" "$(WEFT_WHEEL)"
 	$(PYTHON) -m venv $(VENV)
 	@sed -n '/^maturin==/,/[^\\]$$/p' requirements/dev.lock >$(VENV)/builder.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes \
@@ -43,9 +48,15 @@ $(COMPILED): $(BUILDER) $(RUST_SOURCES) Cargo.lock pyproject.toml
 	$(BIN)/maturin develop --quiet --release --locked --skip-install >/dev/null
 	@touch $@
 
+ifeq ($(WEFT_WHEEL),)
 $(ENGINE): $(STAMP) $(COMPILED)
 	$(BIN)/maturin develop --quiet --release --locked >/dev/null
 	@touch $@
+else
+$(ENGINE): $(STAMP) $(WEFT_WHEEL)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall $(WEFT_WHEEL)
+	@touch $@
+endif
 
 demo: setup ## measure this machine over MPI, find a planted fault in a twin, write a report
 	@sh scripts/demo.sh $(BIN)/weft runs/demo
@@ -72,6 +83,7 @@ test-slow: setup dist-tools
 	@$(MAKE) --no-print-directory nccl || echo "make: no NCCL of PyPI is here; tests that want one skip" >&2
 	@$(MAKE) --no-print-directory $(KUBERNETES)/mpijob || echo "make: no Go or no Go modules are here; tests that want the MPI operator skip" >&2
 	@$(MAKE) --no-print-directory exports || echo "make: no ReFrame of PyPI is here; tests that want it skip" >&2
+	@$(MAKE) --no-print-directory $(VENV)/opt/docs/.complete || echo "make: no Sphinx of PyPI is here; the test of the site skips" >&2
 	@$(MAKE) --no-print-directory mpis || echo "make: not every MPI of PyPI is here; tests that want it skip" >&2
 	$(PYTEST) -m slow
 
@@ -139,8 +151,18 @@ $(KUBERNETES)/.complete: requirements/kubernetes/go.sum
 	    "$$(go list -m -f '{{.Dir}}' github.com/kubeflow/mpi-operator)"/manifests/base/*_mpijobs.yaml $(@D)
 	@touch $@
 
-docs: setup ## regenerate docs/reference from the program
+docs: reference $(VENV)/opt/docs/.complete ## the site of docs/ in target/site, with a search that works offline
+	PYTHONPATH=$(VENV)/opt/docs $(BIN)/python -m sphinx -W --keep-going -q -b html docs target/site
+	@echo "open target/site/index.html"
+
+reference: setup ## regenerate docs/reference from the program
 	$(BIN)/python scripts/make_docs.py
+
+$(VENV)/opt/docs/.complete: requirements/docs.lock $(STAMP)
+	@rm -rf $(VENV)/opt/docs
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
+	    --target $(VENV)/opt/docs -r $<
+	@touch $@
 
 clean: ## remove what was built, and the demo's runs
 	rm -rf $(VENV) target dist runs/demo Cargo.lock

@@ -48,7 +48,9 @@ def _menu_and_outside_links(_: Any, page: str, source: list[str]) -> None:
     if page == "index":
         for caption, pages in MENU:
             entries = "\n".join(pages)
-            source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n:glob:\n\n{entries}\n```\n"
+            source[0] += (
+                f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n:glob:\n\n{entries}\n```\n"
+            )
 
 
 def setup(app: Any) -> None:

@@ -2,7 +2,8 @@
 
     make_dist.py OUT        OUT/weft-*.whl and OUT/weft-*-wheelhouse-cp3XX-linux_*.tar.gz
 
-The archive holds weft, every package it needs for the running Python, the demo and `install.sh`.
+The archive holds weft, every package it needs for the running Python, man pages, the demo and
+`install.sh`.
 The wheel is linked by zig against glibc 2.28 (RHEL 8 and newer, as numpy's wheels ask), whatever
 this machine has.
 """
@@ -27,7 +28,19 @@ target=${1:?usage: install.sh DIR [PYTHON]}
 python=${2:-python3}
 "$python" -m venv "$target"
 "$target/bin/python" -m pip install --quiet --no-index --find-links "$here/wheels" weft
-echo "installed: $target/bin/weft"
+
+# Man pages, and completions where bash, zsh and fish look beside a bin on PATH.
+mkdir -p "$target/share/man/man1" "$target/share/bash-completion/completions" \\
+    "$target/share/zsh/site-functions" "$target/share/fish/vendor_completions.d"
+cp "$here"/man/*.1 "$target/share/man/man1"
+completion() {
+    _WEFT_COMPLETE=$1_source "$target/bin/weft" >"$target/share/$2" 2>/dev/null ||
+        rm -f "$target/share/$2"
+}
+completion bash bash-completion/completions/weft
+completion zsh zsh/site-functions/_weft
+completion fish fish/vendor_completions.d/weft.fish
+echo "installed: $target/bin/weft; man pages and completions: $target/share"
 """
 
 
@@ -82,6 +95,7 @@ def main() -> None:
         collect_wheels(wheel, folder / "wheels")
         (folder / "install.sh").write_text(INSTALL)
         (folder / "install.sh").chmod(0o755)
+        call(sys.executable, str(ROOT / "scripts" / "man_pages.py"), str(folder / "man"))
         shutil.copy(ROOT / "scripts" / "demo.sh", folder)
         shutil.copy(ROOT / "LICENSE", folder)
         with tarfile.open(out / f"{name}.tar.gz", "w:gz") as archive:

@@ -64,3 +64,23 @@ def test_what_is_missing_is_said_in_one_line(
     assert result.returncode == 3
     assert said in result.stderr
     assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_wheel_takes_the_place_of_rust(bare: Path) -> None:
+    (bare / "cargo").unlink()
+    argv = [shutil.which("sh") or "/bin/sh", str(SCRIPT), sys.executable, "weft.whl"]
+    env = {**os.environ, "PATH": str(bare)}
+    result = subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_make_installs_a_named_wheel_and_compiles_nothing(tmp_path: Path) -> None:
+    wheel = tmp_path / "weft-0.1.0-cp311-abi3-manylinux_2_28_x86_64.whl"
+    wheel.write_bytes(b"")
+    argv = ["make", "--dry-run", "--always-make", "setup", f"VENV={tmp_path}/venv"]
+    plan = subprocess.run(
+        [*argv, f"WEFT_WHEEL={wheel}"],
+        cwd=SCRIPT.parent.parent, capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    assert f"--force-reinstall {wheel}" in plan
+    assert "maturin develop" not in plan

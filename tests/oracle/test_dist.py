@@ -51,6 +51,11 @@ def test_the_wheelhouse_installs_offline_and_runs_the_demo(tmp_path: Path) -> No
     env = {"PATH": os.environ["PATH"], "HOME": str(home), "PIP_CONFIG_FILE": os.devnull}
     venv = tmp_path / "venv"
     without_network(str(folder / "install.sh"), str(venv), sys.executable, env=env, timeout_s=300)
+    share = venv / "share"
+    assert "weft check" in (share / "man/man1/weft-check.1").read_text()
+    for name in ("bash-completion/completions/weft", "zsh/site-functions/_weft"):
+        assert "_WEFT_COMPLETE" in (share / name).read_text(), name
+    assert "_WEFT_COMPLETE" in (share / "fish/vendor_completions.d/weft.fish").read_text()
     printed = without_network(
         "sh", str(folder / "demo.sh"), str(venv / "bin" / "weft"), str(tmp_path / "demo"),
         env=env, timeout_s=300,
