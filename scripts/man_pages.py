@@ -48,7 +48,8 @@ def page(ctx: click.Context) -> str:
     path = ctx.command_path.split()[1:]
     name = "-".join(["weft", *path])
     help_text = (command.help or "").split("\f")[0]
-    records = [one.get_help_record(ctx) for one in command.get_params(ctx)]
+    options = [one for one in command.get_params(ctx) if isinstance(one, click.Option)]
+    records = [one.get_help_record(ctx) for one in options]
     summary = " ".join(re.split(r"\n\s*\n", help_text.strip())[0].replace("\b", "").split())
     synopsis = " ".join([ctx.command_path, *command.collect_usage_pieces(ctx)])
     examples = "\n".join(EXAMPLES[" ".join(path)])
