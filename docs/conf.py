@@ -6,6 +6,7 @@ another, so the site works from a folder, a copy by ssh, or any web server.
 
 import os
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 project = "weft"
 author = "the weft developers"
-release = re.search(r'^version = "(.+)"', (ROOT / "pyproject.toml").read_text(), re.M)[1]  # type: ignore[index]
+release = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 extensions = ["myst_parser"]
 exclude_patterns = ["notebooks", "samples/*.txt"]
 myst_heading_anchors = 4
