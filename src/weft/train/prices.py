@@ -26,6 +26,15 @@ class RankGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelPrice:
+    """What NCCL's model says of one exchange: its algorithm, latency and transfer in ns."""
+
+    algorithm: str
+    latency_ns: float
+    transfer_ns: float
+
+
+@dataclass(frozen=True, slots=True)
 class CollectivePrices:
     """Seconds of collectives on a platform, in a state of its network."""
 
@@ -67,6 +76,10 @@ class CollectivePrices:
         return self._known[key]
 
     def _priced(self, collective: str, size: int, group: RankGroup) -> float:
+        model = self._model(collective, size, group)
+        return (model.latency_ns + model.transfer_ns) / 1e9
+
+    def _model(self, collective: str, size: int, group: RankGroup) -> "ModelPrice":
         several = self._by_rails(group)
         # NVLink may join some of the nodes between which rails are taken.
         transport: Transport = (self.network.transport or "rdma") if several else ""
@@ -80,13 +93,13 @@ class CollectivePrices:
             transport=transport,
             gpudirect=self.network.gpudirect or not several,
         )
-        terms = nccl(self.platform, conditions).terms
-        latency, transfer = terms[0].time_ns, sum(one.time_ns for one in terms[1:])
+        expected = nccl(self.platform, conditions)
+        latency, transfer = expected.terms[0].time_ns, sum(one.time_ns for one in expected.terms[1:])
         if several:
             transfer *= self._shared(group) * self.network.slowdown(
                 self.platform, group.n_nodes, group.distance, to_all=collective == "alltoall"
             )
-        return (latency + transfer) / 1e9
+        return ModelPrice(expected.algorithm, latency, transfer)
 
     def _shared(self, group: RankGroup) -> float:
         """How many ranks' worth of traffic an adapter carries more than the group alone gives it:

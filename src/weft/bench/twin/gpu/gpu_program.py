@@ -1,0 +1,79 @@
+"""A program of GPUs on a twin: calls of its ranks, on nodes of rails, alone or beside other jobs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from weft.bench.aggressor import OPTION as AGGRESSORS
+from weft.bench.model import Trial
+from weft.bench.twin.backend import TAPER, simulate
+from weft.bench.twin.gpu.network import OPTION as GPU_NETWORK
+from weft.bench.twin.gpu.rails import switched_gpus
+from weft.bench.twin.scenario import scenario
+from weft.bench.twin.tenants import beside, rows_of_job
+from weft.catalog.load import benchmark
+from weft.catalog.machine.platform import Platform
+from weft.core.errors import BenchmarkError
+from weft.topology.fabric import Fabric
+from weft.topology.fabric_spec import Document, fabric_spec, tapered
+
+Fidelity = Literal["packet", "flow"]
+
+
+@dataclass(frozen=True, slots=True)
+class GpuTwin:
+    """Nodes of a platform, cabled by rails. `taper` as '2:1'; with `neighbours`, aggressors
+    (docs/reference/isolation.md), the job has every second node, and they have the others."""
+
+    platform: Platform
+    n_nodes: int
+    taper: str = ""
+    static_routes: bool = False
+    neighbours: tuple[str, ...] = ()
+
+    @property
+    def gpus_per_node(self) -> int:
+        """GPUs of a node. Raises InputError where the twin has none."""
+        return switched_gpus(self.platform).per_node.whole
+
+    def seconds(self, calls: str, fidelity: Fidelity) -> float:
+        """How long the ranks take for their calls (docs/reference/scenario.md). Raises InputError,
+        or BenchmarkError where the program deadlocks."""
+        outcome = simulate(self.document(calls, fidelity))
+        if outcome["status"] != "complete":
+            raise BenchmarkError(
+                f"the simulation ended in '{outcome['status']}': {outcome['message']}",
+                expected="every message delivered",
+            )
+        rows = rows_of_job(outcome) if self.neighbours else outcome
+        return float(np.max(rows["duration_ps"])) / 1e12
+
+    def document(self, calls: str, fidelity: Fidelity) -> Document:
+        """The scenario. Raises InputError."""
+        n_all = self.n_nodes * (2 if self.neighbours else 1)
+        spec = fabric_spec(self.platform, n_all, cabled=True)
+        fabric = Fabric.from_document(spec).document
+        nodes = [node["name"] for node in fabric["nodes"]]
+        job = nodes[::2] if self.neighbours else nodes
+        trial = self._trial(job)
+        routed = tapered(spec, spec, self.taper) if self.taper else spec
+        document = scenario(self.platform, routed, (), trial, 1, fidelity=fidelity)
+        # Rings and sends need no switches that add up.
+        document.pop("in_network", None)
+        step = {"benchmark": "schedule", "format": "calls", "text": calls}
+        document["work"] = [{**step, "iterations": 1, "warmup": 0}]
+        if not self.neighbours:
+            return document
+        return beside(document, trial, nodes, benchmark("allreduce"))
+
+    def _trial(self, nodes: Sequence[str]) -> Trial:
+        options: Mapping[str, Any] = {
+            GPU_NETWORK: "rails",
+            **({"adaptive_routing": "off"} if self.static_routes else {}),
+            **({TAPER: self.taper} if self.taper else {}),
+            **({AGGRESSORS: list(self.neighbours)} if self.neighbours else {}),
+        }
+        gpus = self.gpus_per_node
+        return Trial("step", "allreduce", (1,), tuple(nodes), gpus, {}, {}, dict(options))
