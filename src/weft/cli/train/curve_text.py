@@ -10,7 +10,7 @@ from weft.cli.train.step_options import AskedStep
 from weft.core.errors import InputError
 from weft.train.layout_search import LayoutSearch
 
-Curve = Sequence[tuple[int, LayoutSearch]]
+Curve = Sequence[tuple[int, LayoutSearch | InputError]]
 MOST_BAR, TABLE_WIDTH = 20, 45
 """Columns of the longest bar (efficiency 1, or the highest above it), and those of the table before
 it at most: a bar takes what the terminal leaves."""
@@ -22,9 +22,9 @@ def curve_text(asked: AskedStep, curve: Curve) -> str:
     fitting = [row for row in record["sizes"] if row["step_s"] is not None]
     precision = asked.method.precision.upper()
     title = f"SWEEP    {asked.model.name} in {precision} on {asked.prices.platform.name}"
+    lacking = _lacking(record["sizes"])
     if not fitting:
-        least = min(row["memory_gb"] for row in record["sizes"])
-        return f"{title}: no size fits; the least memory of a GPU is {least:.0f} GB"
+        return "\n".join([f"{title}: no size has a layout that fits", *lacking])
     bar = max(1, min(MOST_BAR, (terminal_width() or 80) - TABLE_WIDTH))
     most = max(1.0, *(row["efficiency"] for row in fitting))
     rows = [
@@ -38,7 +38,6 @@ def curve_text(asked: AskedStep, curve: Curve) -> str:
         for row in fitting
     ]
     layouts = [[f"{row['n_gpus']}", row["layout"]] for row in fitting]
-    lacking = _lacking(record["sizes"])
     base = f"efficiency: tokens a second and GPU over those on {fitting[0]['n_gpus']}"
     return "\n".join(
         [
@@ -62,7 +61,7 @@ def write_curve(asked: AskedStep, curve: Curve, out: Path) -> Path:
     points = tuple(
         CurvePoint(n_gpus, found.fitting[0], row["efficiency"])
         for (n_gpus, found), row in zip(curve, sizes, strict=True)
-        if found.fitting
+        if not isinstance(found, InputError) and found.fitting
     )
     if not points:
         raise InputError("no size fits: there is no curve to draw", expected="more GPUs")
@@ -74,22 +73,16 @@ def write_curve(asked: AskedStep, curve: Curve, out: Path) -> Path:
 
 
 def _lacking(sizes: Sequence[dict[str, Any]]) -> list[str]:
-    return [
-        f"{row['n_gpus']} GPUs: does not fit, {row['memory_gb']:.0f} GB a GPU at least"
-        for row in sizes
-        if row["step_s"] is None
-    ]
+    return [f"{row['n_gpus']} GPUs: {row['reason']}" for row in sizes if row["step_s"] is None]
 
 
 def curve_record(asked: AskedStep, curve: Curve) -> dict[str, Any]:
-    """Sizes with the time and layout of the best; null where nothing fits."""
+    """Sizes with the time and layout of the best; null where there is none, with the reason."""
     sizes: list[dict[str, Any]] = []
     base: float | None = None
     for n_gpus, found in curve:
-        if not found.fitting:
-            memory = found.least[2].total / 1e9
-            empty = dict.fromkeys(("layout", "step_s", "tokens_per_s", "efficiency"))
-            sizes.append({"n_gpus": n_gpus, **empty, "memory_gb": memory})
+        if isinstance(found, InputError) or not found.fitting:
+            sizes.append(_without_layout(n_gpus, found))
             continue
         best = found.fitting[0]
         tokens = best.tokens_per_s * asked.model.sequence
@@ -102,6 +95,16 @@ def curve_record(asked: AskedStep, curve: Curve) -> dict[str, Any]:
                 "tokens_per_s": tokens,
                 "efficiency": tokens / n_gpus / base,
                 "memory_gb": best.memory.total / 1e9,
+                "reason": "",
             }
         )
     return {"model": asked.model.name, "platform": asked.prices.platform.name, "sizes": sizes}
+
+
+def _without_layout(n_gpus: int, found: LayoutSearch | InputError) -> dict[str, Any]:
+    row = dict.fromkeys(("layout", "step_s", "tokens_per_s", "efficiency", "memory_gb"))
+    if isinstance(found, InputError):
+        return {"n_gpus": n_gpus, **row, "reason": found.what}
+    memory = found.least[2].total / 1e9
+    reason = f"does not fit, {memory:.0f} GB a GPU at least"
+    return {"n_gpus": n_gpus, **row, "memory_gb": memory, "reason": reason}

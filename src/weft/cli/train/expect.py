@@ -5,7 +5,13 @@ from typing import Any
 import click
 
 from weft.cli.output import emit, format_option
-from weft.cli.train.step_options import WAYS, AskedStep, asked_step, step_options
+from weft.cli.train.step_options import (
+    WAYS,
+    AskedStep,
+    aggressors_of_options,
+    asked_step,
+    step_options,
+)
 
 TRANSFORMER_ONLY = ("ga", "global_batch", "layers", "sequence", "recompute")
 
@@ -27,25 +33,31 @@ def command(platform: str, format_: str, **given: Any) -> None:
     """How long does a step take, what does it hold and exchange, and what limits it?
 
     PLATFORM is a name of the catalogue or a .toml file of your own; so is the model of --model.
-    NCCL's model prices every exchange. Three figures of a step were fitted.
+    NCCL's model prices every exchange. Three figures of a step were fitted. With --twin exchanges
+    between nodes are simulated, as flows where they are many.
     """
     asked = asked_step(platform, given)
+    neighbours = aggressors_of_options(given)
     if asked.model.transformer is None:
         _image_step(asked, given, format_)
         return
     from weft.cli.train.expect_text import record_of, rows_of, step_text
     from weft.train.step_time import step_time
+    from weft.train.twin.prices import on_twin
 
     step = _transformer_step(asked, given)
-    found = step_time(step)
+    model = found = step_time(step)
+    if given["twin"]:
+        step = on_twin(step, neighbours)
+        found = step_time(step)
     from weft.train.memory import memory_sum
 
     assert asked.gpu is not None
     memory = memory_sum(step.shape, step.layout, step.method, asked.gpu, step.sequence)
     emit(
         format_,
-        text=lambda: step_text(step, found, memory),
-        record=record_of(step, found, memory),
+        text=lambda: step_text(step, found, memory, model),
+        record=record_of(step, found, memory, model),
         rows=rows_of(step, found),
     )
 
@@ -112,6 +124,8 @@ def _image_step(asked: AskedStep, given: dict[str, Any], format_: str) -> None:
             hint=f"the nearest possible value is --{name} 1",
         )
     ignored = [name for name in TRANSFORMER_ONLY if given[name] is not None]
+    if given["twin"]:
+        ignored.append("twin")
     if given["precision"] != "bf16":
         ignored.append("precision")
     if ignored:

@@ -3,10 +3,12 @@
 from typing import Any
 
 from weft.cli.output import table_text
+from weft.cli.train.twin_text import twin_cells, twin_lines, twin_record, twin_row
 from weft.core.units import format_size_roughly
 from weft.train.memory import PEAK_OVER_SUM, MemorySum
 from weft.train.step_constants import N_CONSTANTS
 from weft.train.step_time import PARTS, StepModel, StepTime
+from weft.train.twin.prices import TwinPrices
 
 HELD_OUT_ERROR = 0.15
 """Median error of the rows that no constant was fitted to (docs/reference/train_expect.md)."""
@@ -14,8 +16,8 @@ RING_WARNED, RING_FACTORS = 4, (1.4, 1.8)
 """From this CP on, published over modelled time of such rows (docs/concepts/fidelity.md)."""
 
 
-def step_text(step: StepModel, found: StepTime, memory: MemorySum) -> str:
-    """The answer of `weft train expect`."""
+def step_text(step: StepModel, found: StepTime, memory: MemorySum, model: StepTime) -> str:
+    """The answer of `weft train expect`; `model` is the step by NCCL's model alone."""
     return "\n".join(
         [
             *_head(step, found, memory),
@@ -29,6 +31,7 @@ def step_text(step: StepModel, found: StepTime, memory: MemorySum) -> str:
             table_text(["part of the step", "s", "share"], part_rows(found)),
             "",
             *_exchange_lines(step, found),
+            *([*twin_lines(step, found, model), ""] if _on_twin(step) else []),
             f"The compute model has {N_CONSTANTS} fitted figures; no published step of the second"
             " line was among those that they were fitted to.",
             *ring_warning(step.layout.cp),
@@ -102,13 +105,18 @@ def _exchange_lines(step: StepModel, found: StepTime) -> list[str]:
             f"{one.count:,.0f}",
             f"{one.group.n}",
             step.prices.link(one.group),
-            f"{1e3 * one.seconds:.3g}",
+            *(twin_cells(step, one) if _on_twin(step) else [f"{1e3 * one.seconds:.3g}"]),
             f"{one.exposed_s:.3g}",
         ]
         for one in found.exchanges
     ]
-    heads = ["", "collective", "size", "times", "n", "over", "ms", "exposed s"]
+    times = ["model ms", "twin ms"] if _on_twin(step) else ["ms"]
+    heads = ["", "collective", "size", "times", "n", "over", *times, "exposed s"]
     return [table_text(heads, rows, left=2), ""]
+
+
+def _on_twin(step: StepModel) -> bool:
+    return isinstance(step.prices, TwinPrices)
 
 
 def rows_of(step: StepModel, found: StepTime) -> list[dict[str, Any]]:
@@ -126,12 +134,15 @@ def rows_of(step: StepModel, found: StepTime) -> list[dict[str, Any]]:
             "each_s": one.seconds,
             "total_s": one.total_s,
             "exposed_s": one.exposed_s,
+            **twin_row(step, one),
         }
         for one in found.exchanges
     ]
 
 
-def record_of(step: StepModel, found: StepTime, memory: MemorySum) -> dict[str, Any]:
+def record_of(
+    step: StepModel, found: StepTime, memory: MemorySum, model: StepTime
+) -> dict[str, Any]:
     """Everything, in seconds, bytes and FLOPs."""
     layout = step.layout
     names = ("n_gpus", "tp", "pp", "cp", "ep", "dp", "vp", "micro_batch", "ga", "global_batch")
@@ -153,4 +164,5 @@ def record_of(step: StepModel, found: StepTime, memory: MemorySum) -> dict[str, 
         "fits": memory.fits,
         "exchanges": rows_of(step, found),
         "fitted_constants": N_CONSTANTS,
+        **twin_record(step, model),
     }

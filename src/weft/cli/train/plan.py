@@ -8,7 +8,13 @@ import click
 
 from weft.cli.options import FILE, refuse_together
 from weft.cli.output import emit, format_option, talk
-from weft.cli.train.step_options import WAYS, AskedStep, asked_step, step_options
+from weft.cli.train.step_options import (
+    WAYS,
+    AskedStep,
+    aggressors_of_options,
+    asked_step,
+    step_options,
+)
 from weft.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,11 +46,13 @@ def command(
     """Which layouts of a model fit on so many GPUs, and how fast is each?
 
     weft tries TP, PP, CP, EP, virtual stages, micro-batches and recomputation, leaves out what does
-    not fit into memory, and prices the rest. Of the fastest it says what a worse network costs.
+    not fit into memory, and prices the rest. Of the fastest it says what a worse network costs;
+    with --twin also a neighbour (--aggressor names another pattern).
     """
-    from weft.cli.train.plan_text import plan_record, plan_text
+    from weft.cli.train.plan_text import costs_of, plan_record, plan_text
 
     asked = asked_step(platform, given)
+    neighbours = aggressors_of_options(given)
     if asked.model.transformer is None:
         raise InputError(
             f"{asked.model.name} has one layout: data parallelism",
@@ -52,8 +60,8 @@ def command(
             hint="weft train expect prices it",
         )
     if sweep is not None:
-        refuse_together("--sweep", {"--gpus": given["n_gpus"]})
-        rows = [(n, _searched(asked, _request(asked, given, n))) for n in _sizes(sweep)]
+        refuse_together("--sweep", {"--gpus": given["n_gpus"], "--twin": given["twin"] or None})
+        rows = [(n, _searched_or_why(asked, given, n)) for n in _sizes(sweep)]
         _print_curve(asked, rows, report, format_)
         return
     if report is not None:
@@ -64,10 +72,11 @@ def command(
     found = _searched(asked, request)
     if not found.fitting:
         raise _nothing_fits(request, found)
-    record = plan_record(asked, request, found, top)
+    costs = costs_of(asked, request, found.fitting[0], neighbours if given["twin"] else None)
+    record = plan_record(asked, request, found, top, costs)
     emit(
         format_,
-        text=lambda: plan_text(asked, request, found, top),
+        text=lambda: plan_text(asked, request, found, top, costs),
         record=record,
         rows=record["layouts"],
     )
@@ -98,6 +107,16 @@ def _searched(asked: AskedStep, request: "PlanRequest") -> "LayoutSearch":
 
     assert asked.gpu is not None
     return search_layouts(request, asked.prices, asked.gpu, step_constants())
+
+
+def _searched_or_why(
+    asked: AskedStep, given: dict[str, Any], n_gpus: int
+) -> "LayoutSearch | InputError":
+    """The layouts of one size of a sweep, or why it has none: the other sizes go on."""
+    try:
+        return _searched(asked, _request(asked, given, n_gpus))
+    except InputError as error:
+        return error
 
 
 def _nothing_fits(request: "PlanRequest", found: "LayoutSearch") -> InputError:

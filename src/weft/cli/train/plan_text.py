@@ -10,9 +10,16 @@ from weft.train.memory import PEAK_OVER_SUM
 from weft.train.network_costs import NetworkCost, network_costs
 from weft.train.step_constants import step_constants
 from weft.train.step_time import StepModel
+from weft.train.twin.neighbour_costs import neighbour_costs
 
 
-def plan_text(asked: AskedStep, request: PlanRequest, found: LayoutSearch, top: int) -> str:
+def plan_text(
+    asked: AskedStep,
+    request: PlanRequest,
+    found: LayoutSearch,
+    top: int,
+    costs: list[NetworkCost],
+) -> str:
     """The best layout first, then the others, then what changes cost."""
     best = found.fitting[0]
     shown = found.fitting[:top]
@@ -39,7 +46,7 @@ def plan_text(asked: AskedStep, request: PlanRequest, found: LayoutSearch, top: 
             f" {PEAK_OVER_SUM - 1:.0%} or more above such sums.",
             *ring_warning(max(one.layout.cp for one in shown)),
             "",
-            table_text(["the best layout with", "s", "x"], _cost_rows(asked, request, best)),
+            table_text(["the best layout with", "s", "x"], _cost_rows(costs)),
         ]
     )
 
@@ -60,7 +67,14 @@ def _row(one: PlannedLayout, *, again: bool) -> list[str]:
     ]
 
 
-def _costs(asked: AskedStep, request: PlanRequest, best: PlannedLayout) -> list[NetworkCost]:
+def costs_of(
+    asked: AskedStep,
+    request: PlanRequest,
+    best: PlannedLayout,
+    neighbours: tuple[str, ...] | None,
+) -> list[NetworkCost]:
+    """What changes cost the best layout; those of a neighbour on the twin where patterns are given,
+    none for weft's own. Raises InputError."""
     assert asked.gpu is not None
     step = StepModel(
         request.model,
@@ -71,25 +85,24 @@ def _costs(asked: AskedStep, request: PlanRequest, best: PlannedLayout) -> list[
         asked.gpu,
         step_constants(),
     )
-    return list(network_costs(step))
+    found = list(network_costs(step))
+    if neighbours is None:
+        return found
+    return [*found, *neighbour_costs(step, neighbours)]
 
 
-def _cost_rows(asked: AskedStep, request: PlanRequest, best: PlannedLayout) -> list[list[str]]:
-    return [
-        [cost.what, f"{cost.seconds:.3g}", f"{cost.factor:.2f}"]
-        for cost in _costs(asked, request, best)
-    ]
+def _cost_rows(costs: list[NetworkCost]) -> list[list[str]]:
+    return [[cost.what, f"{cost.seconds:.3g}", f"{cost.factor:.2f}"] for cost in costs]
 
 
 def plan_record(
-    asked: AskedStep, request: PlanRequest, found: LayoutSearch, top: int
+    asked: AskedStep,
+    request: PlanRequest,
+    found: LayoutSearch,
+    top: int,
+    costs: list[NetworkCost],
 ) -> dict[str, Any]:
     """The same, with numbers in seconds and bytes."""
-    best = found.fitting[0]
-    costs = [
-        {"change": cost.what, "step_s": cost.seconds, "factor": cost.factor}
-        for cost in _costs(asked, request, best)
-    ]
     return {
         "model": request.model.name,
         "platform": asked.prices.platform.name,
@@ -97,7 +110,9 @@ def plan_record(
         "global_batch": request.batch,
         "layouts_tried": found.n_tried,
         "layouts": [layout_record(one) for one in found.fitting[:top]],
-        "changes": costs,
+        "changes": [
+            {"change": cost.what, "step_s": cost.seconds, "factor": cost.factor} for cost in costs
+        ],
     }
 
 

@@ -70,6 +70,16 @@ _NETWORK = (
         help="Rate down over rate up of a leaf, as 2 for 2:1.",
     ),
     click.option("--static-routes", is_flag=True, help="Flows share up-links by chance."),
+    click.option(
+        "--twin", is_flag=True, help="Simulate exchanges between nodes, beside NCCL's model."
+    ),
+    click.option(
+        "--aggressor",
+        "aggressors",
+        multiple=True,
+        metavar="PATTERN[:SIZE]@NODES",
+        help="With --twin: another job on the nodes between. Repeatable.",
+    ),
 )
 
 
@@ -79,6 +89,19 @@ def step_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(decorators):
         command = option(command)
     return command
+
+
+def aggressors_of_options(given: dict[str, Any]) -> tuple[str, ...]:
+    """The texts of --aggressor. Raises InputError."""
+    from weft.bench.aggressor import parse_aggressor
+    from weft.core.errors import InputError
+
+    texts: tuple[str, ...] = given["aggressors"]
+    if texts and not given["twin"]:
+        raise InputError("--aggressor without --twin", expected="--twin, which simulates it")
+    for text in texts:
+        parse_aggressor(text)
+    return texts
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,14 @@ from weft.catalog.machine.platform import Platform
 from weft.core.errors import InputError
 from weft.train.network_state import NetworkState
 from weft.train.prices import CollectivePrices, RankGroup
+from weft.train.step_time import StepModel
 
 MOST_ROUNDS = 16
 """Rounds of a ring that are simulated: all are alike, as each GPU sends to one other in each."""
+ROUNDS_BESIDE = 4
+"""The same beside a neighbour, whose messages cost as much to simulate as the job's."""
 MOST_PACKETS = 1_000_000
 """Of one exchange; of more, messages are simulated as flows. A packet costs 4 us."""
-SENDS = "sends"
-"""What NCCL's model calls the protocol of alltoall and sendrecv."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,10 @@ class TwinPrices(CollectivePrices):
     n_nodes: int = 1
     neighbours: tuple[str, ...] = ()
     simulated: dict[tuple[str, int, RankGroup], TwinPrice] = field(default_factory=dict)
+
+    def price_of(self, collective: str, size_bytes: float, group: RankGroup) -> TwinPrice | None:
+        """What was simulated of an exchange; None of one that the twin has no part in."""
+        return self.simulated.get((collective, round(size_bytes), group))
 
     def _priced(self, collective: str, size: int, group: RankGroup) -> float:
         model = self._model(collective, size, group)
@@ -64,14 +69,14 @@ class TwinPrices(CollectivePrices):
             network.static_routes,
             self.neighbours,
         )
-        groups = list(groups_of(group, twin.n_nodes, twin.gpus_per_node))
+        groups = list(_sharing(collective, group, twin.n_nodes, twin.gpus_per_node))
         program = _Program(collective, size, groups, twin)
         packets = self.platform.packets
         assert packets is not None
         n_packets = program.n_bytes / packets.mtu.whole
         fidelity: Fidelity = "packet" if n_packets <= MOST_PACKETS else "flow"
         rounds = ring_steps(collective, group.n)
-        repeated = rounds / min(rounds, MOST_ROUNDS)
+        repeated = rounds / min(rounds, program.most_rounds)
         return twin.seconds(program.calls(), fidelity) * repeated, fidelity
 
 
@@ -95,9 +100,21 @@ def twin_prices(
     return TwinPrices(platform, network, n_nodes=-(-n_gpus // per_node), neighbours=neighbours)
 
 
-def beside(prices: TwinPrices, neighbours: tuple[str, ...]) -> TwinPrices:
-    """The same with other jobs on the nodes between those of the job."""
-    return replace(prices, neighbours=neighbours, simulated={}, _known={})
+def on_twin(step: StepModel, neighbours: tuple[str, ...] = ()) -> StepModel:
+    """The step with its exchanges between nodes simulated. Raises InputError."""
+    prices = step.prices
+    found = twin_prices(prices.platform, prices.network, step.layout.n_gpus, neighbours)
+    return replace(step, prices=found)
+
+
+def _sharing(
+    collective: str, group: RankGroup, n_nodes: int, gpus_per_node: int
+) -> Iterator[list[int]]:
+    """The groups that exchange at once. Stages of a pipeline all send to the next one, and with
+    virtual stages the last one to the first: as one ring over all that are so far apart."""
+    if collective == "sendrecv" and group.n == 2 and group.per_node == 1:
+        group = replace(group, n=n_nodes // group.distance)
+    yield from groups_of(group, n_nodes, gpus_per_node)
 
 
 def groups_of(group: RankGroup, n_nodes: int, gpus_per_node: int) -> Iterator[list[int]]:
@@ -124,6 +141,11 @@ class _Program:
     size: float
     groups: list[list[int]]
     twin: GpuTwin
+
+    @property
+    def most_rounds(self) -> int:
+        """Rounds of a ring that are simulated."""
+        return ROUNDS_BESIDE if self.twin.neighbours else MOST_ROUNDS
 
     @property
     def n_bytes(self) -> float:
@@ -154,7 +176,7 @@ class _Program:
             members,
             member,
             self.twin.gpus_per_node,
-            most_rounds=MOST_ROUNDS,
+            most_rounds=self.most_rounds,
         )
 
 

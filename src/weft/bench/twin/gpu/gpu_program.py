@@ -17,7 +17,7 @@ from weft.catalog.load import benchmark
 from weft.catalog.machine.platform import Platform
 from weft.core.errors import BenchmarkError
 from weft.topology.fabric import Fabric
-from weft.topology.fabric_spec import Document, fabric_spec, tapered
+from weft.topology.fabric_spec import Document, fabric_spec, tapered, twin_parts
 
 Fidelity = Literal["packet", "flow"]
 
@@ -25,13 +25,14 @@ Fidelity = Literal["packet", "flow"]
 @dataclass(frozen=True, slots=True)
 class GpuTwin:
     """Nodes of a platform, cabled by rails. `taper` as '2:1'; with `neighbours`, aggressors
-    (docs/reference/isolation.md), the job has every second node, and they have the others."""
+    (docs/reference/isolation.md), the job has a drawn half of twice the nodes; they have others."""
 
     platform: Platform
     n_nodes: int
     taper: str = ""
     static_routes: bool = False
     neighbours: tuple[str, ...] = ()
+    seed: int = 1
 
     @property
     def gpus_per_node(self) -> int:
@@ -56,7 +57,7 @@ class GpuTwin:
         spec = fabric_spec(self.platform, n_all, cabled=True)
         fabric = Fabric.from_document(spec).document
         nodes = [node["name"] for node in fabric["nodes"]]
-        job = nodes[::2] if self.neighbours else nodes
+        job = self._job_nodes(nodes)
         trial = self._trial(job)
         routed = tapered(spec, spec, self.taper) if self.taper else spec
         document = scenario(self.platform, routed, (), trial, 1, fidelity=fidelity)
@@ -68,10 +69,22 @@ class GpuTwin:
             return document
         return beside(document, trial, nodes, benchmark("allreduce"))
 
+    def _job_nodes(self, nodes: Sequence[str]) -> list[str]:
+        """Of twice as many nodes a drawn half, in their order: tables that count destinations would
+        give every second node cables of its own."""
+        if not self.neighbours:
+            return list(nodes)
+        drawn = np.random.default_rng(self.seed).permutation(len(nodes))[: self.n_nodes]
+        return [nodes[number] for number in sorted(drawn)]
+
+    @property
+    def _routes_adaptively(self) -> bool:
+        return twin_parts(self.platform)[0].adaptive is not None and not self.static_routes
+
     def _trial(self, nodes: Sequence[str]) -> Trial:
         options: Mapping[str, Any] = {
             GPU_NETWORK: "rails",
-            **({"adaptive_routing": "off"} if self.static_routes else {}),
+            "adaptive_routing": "on" if self._routes_adaptively else "off",
             **({TAPER: self.taper} if self.taper else {}),
             **({AGGRESSORS: list(self.neighbours)} if self.neighbours else {}),
         }
