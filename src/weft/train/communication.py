@@ -58,6 +58,7 @@ class ExchangeGroups:
     """Who exchanges with whom."""
 
     tp: RankGroup
+    expert_tp: RankGroup
     ep: RankGroup
     cp: RankGroup
     pp: RankGroup
@@ -70,13 +71,22 @@ def exchange_groups(layout: ModelLayout, gpus_per_node: int) -> ExchangeGroups:
     g, n = gpus_per_node, layout.n_gpus
     tp, cp, ep = layout.tp, layout.cp, layout.ep
     context = group_of(cp, tp, g, n)
+    if layout.etp:
+        etp = layout.etp
+        expert_tp, experts = group_of(etp, 1, g, n), group_of(ep, etp, g, n)
+        expert_replicas = group_of(layout.expert_replicas, etp * ep, g, n)
+    else:
+        expert_tp, experts = group_of(tp, 1, g, n), group_of(ep, tp * cp, g, n)
+        outer = group_of(layout.dp // ep, tp * cp * ep, g, n)
+        expert_replicas = joined_groups(context, outer, g)
     return ExchangeGroups(
         tp=group_of(tp, 1, g, n),
-        ep=group_of(ep, tp * cp, g, n),
+        expert_tp=expert_tp,
+        ep=experts,
         cp=context,
         pp=stage_pair(layout.pp, n, g),
         replicas=group_of(layout.dp * cp, tp, g, n),
-        expert_replicas=joined_groups(context, group_of(layout.dp // ep, tp * cp * ep, g, n), g),
+        expert_replicas=expert_replicas,
     )
 
 
@@ -112,6 +122,7 @@ def layer_exchanges(case: ExchangeCase, layer: LayerParameters) -> Iterator[Exch
     shape, layout, prices = case.shape, case.layout, case.prices
     again = 0.5 if case.method.recompute == "full" else 0.0
     yield from _tensor(case, layer, 1 + again)
+    yield from _expert_tensor(case, layer, 1 + again)
     if layer.experts and shape.experts is not None and layout.ep > 1:
         group = case.groups.ep
         size = case.tokens / layout.tp * shape.experts.per_token * shape.hidden * ELEMENT
@@ -142,11 +153,20 @@ def _tensor(case: ExchangeCase, layer: LayerParameters, passes: float) -> Iterat
     for collective in ("allgather", "reduce_scatter"):
         seconds = case.prices.seconds(collective, size, group)
         yield Exchange("tp", "activations", collective, size, count, group, seconds, hidden)
-        if layer.experts and case.shape.experts is not None:
-            copied = size * case.shape.experts.per_token
-            seconds = case.prices.seconds(collective, copied, group)
-            what = "tokens of experts"
-            yield Exchange("tp", what, collective, copied, 2 * passes, group, seconds)
+
+
+def _expert_tensor(
+    case: ExchangeCase, layer: LayerParameters, passes: float
+) -> Iterator[Exchange]:
+    """Tokens that the GPUs of an expert gather, and sum up after it, in both passes."""
+    group, etp = case.groups.expert_tp, case.layout.expert_tp
+    if etp == 1 or not layer.experts or case.shape.experts is None:
+        return
+    own = case.tokens / case.layout.tp * case.shape.hidden * ELEMENT
+    size = own * etp * case.shape.experts.per_token
+    for collective in ("allgather", "reduce_scatter"):
+        seconds = case.prices.seconds(collective, size, group)
+        yield Exchange("tp", "tokens of experts", collective, size, 2 * passes, group, seconds)
 
 
 def pipeline_exchange(case: ExchangeCase) -> Exchange | None:
@@ -186,7 +206,7 @@ def stage_parameters(shape: TransformerShape, layout: ModelLayout) -> StageParam
     experts = float(sum(n * one.experts for n, one in layers))
     tables = 2 if layout.pp == 1 and not shape.tied_embeddings else 1
     shared += tables * embedding_parameters(shape)
-    return StageParameters(shared / layout.tp, experts / layout.tp / layout.ep)
+    return StageParameters(shared / layout.tp, experts / layout.expert_tp / layout.ep)
 
 
 def layers_of_stage(shape: TransformerShape, layout: ModelLayout) -> int:

@@ -3,13 +3,17 @@ nearest that can.
 
 Ranks count as Megatron-LM's do: TP first, then CP, DP, PP. SOURCE: NVIDIA/Megatron-LM,
 megatron/core/parallel_state.py: order "tp-cp-ep-dp-pp"; EP is a part of DP.
+
+With expert TP of their own, experts fold differently from attention: expert TP x EP x replicas of
+experts are as many GPUs as TP x CP x DP. SOURCE: the same file, expert_tensor_parallel_size and
+expert_data_parallel_size; megatron/core/transformer/moe/README.md, MoE Parallel Folding.
 """
 
 import math
 from dataclasses import dataclass
 from typing import Literal
 
-from weft.catalog.libraries.model_document import ModelDocument, TransformerShape
+from weft.catalog.libraries.model_document import Experts, ModelDocument, TransformerShape
 from weft.catalog.libraries.training_gpus import Precision
 from weft.core.errors import InputError
 
@@ -22,7 +26,8 @@ DIMENSIONS: tuple[Dimension, ...] = ("tp", "ep", "cp", "pp", "dp")
 @dataclass(frozen=True, slots=True)
 class ModelLayout:
     """Parallelism of `n_gpus`: `vp` virtual stages a pipeline stage, `micro_batch` sequences at
-    once, `ga` micro-batches a step."""
+    once, `ga` micro-batches a step. `etp`: TP of experts, which then share out all GPUs of a stage;
+    0: as TP, with EP inside DP."""
 
     n_gpus: int
     tp: int = 1
@@ -32,11 +37,22 @@ class ModelLayout:
     vp: int = 1
     micro_batch: int = 1
     ga: int = 1
+    etp: int = 0
 
     @property
     def dp(self) -> int:
         """Replicas of the model, of which EP takes a part."""
         return self.n_gpus // (self.tp * self.pp * self.cp)
+
+    @property
+    def expert_tp(self) -> int:
+        """GPUs that share an expert."""
+        return self.etp or self.tp
+
+    @property
+    def expert_replicas(self) -> int:
+        """GPUs that have the same part of the same experts."""
+        return max(1, self.tp * self.cp * self.dp // (self.expert_tp * self.ep))
 
     @property
     def global_batch(self) -> int:
@@ -47,7 +63,9 @@ class ModelLayout:
     def words(self) -> str:
         """'TP 4 x PP 8 x CP 2 x DP 16 (EP 8), VP 8'."""
         parts = [f"{name} {n}" for name, n in self._ways if n > 1] or [f"DP {self.dp}"]
-        experts = f" (EP {self.ep})" if self.ep > 1 else ""
+        own = [f"EP {self.ep}"] if self.ep > 1 else []
+        own += [f"expert TP {self.etp}"] if self.etp else []
+        experts = f" ({', '.join(own)})" if own else ""
         virtual = f", VP {self.vp}" if self.vp > 1 else ""
         return " x ".join(parts) + experts + virtual
 
@@ -82,7 +100,7 @@ def check_layout(model: ModelDocument, shape: TransformerShape, layout: ModelLay
     for name in ("n_gpus", "tp", "pp", "cp", "ep", "vp", "micro_batch", "ga"):
         if getattr(layout, name) < 1:
             raise InputError(f"{name} = {getattr(layout, name)}", expected="1 or more")
-    _check_tensor(model, shape, layout.tp)
+    _check_tensor(model, shape, layout)
     _check_stages(model, shape, layout)
     _check_sequence(model.sequence, layout)
     per_replica = layout.tp * layout.pp * layout.cp
@@ -124,15 +142,18 @@ def _around(n: int, step: int) -> list[int]:
     return [one for one in (below, below + 1) if one > 0]
 
 
-def _check_tensor(model: ModelDocument, shape: TransformerShape, tp: int) -> None:
-    possible = [one for one in _divisors(shape.heads) if _splits_ffn(shape, one)]
+def _check_tensor(model: ModelDocument, shape: TransformerShape, layout: ModelLayout) -> None:
+    tp, own = layout.tp, layout.etp > 0
+    possible = [
+        one for one in _divisors(shape.heads) if _splits_ffn(shape, one, experts=not own)
+    ]
     if tp not in possible:
         raise _impossible("TP", tp, f"{shape.heads} heads of {model.name} do not split", possible)
 
 
-def _splits_ffn(shape: TransformerShape, tp: int) -> bool:
+def _splits_ffn(shape: TransformerShape, tp: int, *, experts: bool) -> bool:
     sizes = [shape.ffn, shape.hidden]
-    if shape.experts is not None:
+    if experts and shape.experts is not None:
         sizes.append(shape.experts.ffn)
     return all(size % tp == 0 for size in sizes)
 
@@ -169,17 +190,39 @@ def _check_stages(model: ModelDocument, shape: TransformerShape, layout: ModelLa
 
 
 def _check_experts(model: ModelDocument, shape: TransformerShape, layout: ModelLayout) -> None:
-    if layout.ep == 1:
+    if layout.ep == 1 and not layout.etp:
         return
     if shape.experts is None:
+        name, value = ("EP", layout.ep) if layout.ep > 1 else ("ETP", layout.etp)
         raise InputError(
-            f"EP {layout.ep}: {model.name} has no experts",
+            f"{name} {value}: {model.name} has no experts",
             expected="a model with [transformer.experts]",
-            hint="the nearest possible value is --ep 1",
+            hint="the nearest possible value is --ep 1"
+            if layout.ep > 1
+            else "leave out --etp",
         )
+    if layout.etp:
+        _check_folding(shape.experts, layout)
+        return
     possible = [one for one in _divisors(shape.experts.count) if layout.dp % one == 0]
     if layout.ep not in possible:
         reason = f"{shape.experts.count} experts and DP {layout.dp} do not both split"
+        raise _impossible("EP", layout.ep, reason, possible)
+
+
+def _check_folding(experts: Experts, layout: ModelLayout) -> None:
+    """Expert TP x EP must divide the GPUs of a stage, whatever DP is."""
+    stage = layout.tp * layout.cp * layout.dp
+    possible = [one for one in _divisors(experts.ffn) if stage % one == 0]
+    if layout.etp not in possible:
+        reason = f"{experts.ffn} columns of an expert and {stage} GPUs of a stage do not both split"
+        raise _impossible("ETP", layout.etp, reason, possible)
+    possible = [one for one in _divisors(experts.count) if stage % (one * layout.etp) == 0]
+    if layout.ep not in possible:
+        reason = (
+            f"{experts.count} experts and {stage // layout.etp} groups of expert TP {layout.etp} do"
+            " not both split"
+        )
         raise _impossible("EP", layout.ep, reason, possible)
 
 

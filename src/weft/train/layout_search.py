@@ -120,6 +120,7 @@ def _layouts(request: PlanRequest, gpus_per_node: int) -> Iterator[ModelLayout]:
 def _of_replicas(request: PlanRequest, base: ModelLayout) -> Iterator[ModelLayout]:
     experts = request.shape.experts
     ways = [1] if experts is None else [e for e in (1, 2, 4, 8, 16, 32, 64) if e <= experts.count]
+    base = replace(base, etp=request.fixed.get("etp", 0))
     for ep in _choice(request.fixed, "ep", ways):
         for micro_batch in _choice(request.fixed, "micro_batch", list(MICRO_BATCHES)):
             if request.batch % (micro_batch * base.dp):

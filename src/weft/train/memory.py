@@ -94,8 +94,7 @@ def _held_parameters(
 ) -> dict[Part, float]:
     own = stage_parameters(shape, layout)
     replicas = layout.dp * layout.cp
-    expert_replicas = max(1, replicas // layout.ep)
-    split = own.shared / replicas + own.experts / expert_replicas
+    split = own.shared / replicas + own.experts / layout.expert_replicas
     weights, gradients = ELEMENT * own.total, method.gradient_bytes * own.total
     optimizer = MASTER_BYTES * (own.total if method.sharding == "none" else split)
     if method.sharding == "full":
@@ -169,6 +168,6 @@ def _whole_layer(
         return ELEMENT * (elements + inner * shape.ffn)
     copies = experts.per_token
     # Of each copy: what was sent, what came back, and what the experts' GPUs gathered.
-    elements += copies * (2 * h / part + h)
+    elements += copies * (2 * h / part + h * layout.expert_tp / tp)
     elements += inner * experts.ffn * (copies + experts.shared)
     return ELEMENT * elements

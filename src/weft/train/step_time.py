@@ -269,7 +269,7 @@ def _optimizer_s(step: StepModel) -> float:
     if step.method.sharding == "none":
         parameters = own.total
     else:
-        parameters = own.shared / replicas + own.experts / max(1, replicas // step.layout.ep)
+        parameters = own.shared / replicas + own.experts / step.layout.expert_replicas
     return OPTIMIZER_BYTES * parameters / step.bandwidth
 
 

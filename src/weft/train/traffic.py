@@ -103,7 +103,7 @@ def _sorting(shape: TransformerShape, layer: LayerParameters, layout: ModelLayou
     if not layer.experts or shape.experts is None:
         return MemoryTraffic(0.0, 0.0)
     k, h = shape.experts.per_token, shape.hidden
-    elements = (2 + 2 * k) * h / layout.tp + 4 * k * h
+    elements = (2 + 2 * k) * h / layout.tp + 4 * k * h * layout.expert_tp / layout.tp
     return _elements(elements, elements)
 
 
@@ -127,7 +127,8 @@ def cast_traffic(
     inner = _inner_size(shape, layer)
     copies = 1.0
     if layer.experts and shape.experts is not None:
-        copies = float(shape.experts.per_token + shape.experts.shared)
+        gathered = layout.expert_tp / tp
+        copies = shape.experts.per_token * gathered + shape.experts.shared
     inputs = h + shape.result_columns / tp + copies * h + inner / tp
     outputs = projected / tp + h + (2 if shape.gated else 1) * inner / tp + copies * h
     each = CAST_BYTES + (SCALE_BYTES if method.dynamic_scaling else 0)
@@ -137,7 +138,7 @@ def cast_traffic(
 def weight_bytes(layer: LayerParameters, layout: ModelLayout, method: StepMethod) -> float:
     """Of one layer and one micro-batch, whatever its tokens: products of the backward pass add
     their gradients of weights to those of the micro-batches before, read and written."""
-    own = (layer.attention + layer.dense) / layout.tp + layer.experts / layout.tp / layout.ep
+    own = (layer.attention + layer.dense) / layout.tp + layer.experts / layout.expert_tp / layout.ep
     return own * method.gradient_bytes * (2 if layout.ga > 1 else 1)
 
 

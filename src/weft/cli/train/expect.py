@@ -23,6 +23,9 @@ TRANSFORMER_ONLY = ("ga", "global_batch", "layers", "sequence", "recompute")
 @click.option("--pp", type=WAYS, default=1, help="Pipeline parallelism.")
 @click.option("--cp", type=WAYS, default=1, help="Context parallelism.")
 @click.option("--ep", type=WAYS, default=1, help="Expert parallelism, a part of DP.")
+@click.option(
+    "--etp", type=WAYS, help="Tensor parallelism of experts; EP is then a part of TP x CP x DP."
+)
 @click.option("--dp", type=WAYS, help="Data parallelism; what the others leave, if not given.")
 @click.option("--vp", type=WAYS, default=1, help="Virtual stages of a pipeline stage.")
 @click.option("--micro-batch", type=WAYS, default=1, show_default=True, help="Sequences at once.")
@@ -83,6 +86,7 @@ def _layout(given: dict[str, Any]) -> Any:
     from weft.train.layout import ModelLayout
 
     ways = {name: given[name] for name in ("tp", "pp", "cp", "ep", "vp", "micro_batch")}
+    ways["etp"] = given["etp"] or 0
     per_replica = ways["tp"] * ways["pp"] * ways["cp"]
     n_gpus = given["n_gpus"] or per_replica * (given["dp"] or 1)
     if given["dp"] and n_gpus != per_replica * given["dp"]:
@@ -123,7 +127,7 @@ def _image_step(asked: AskedStep, given: dict[str, Any], format_: str) -> None:
             expected="--gpus alone",
             hint=f"the nearest possible value is --{name} 1",
         )
-    ignored = [name for name in TRANSFORMER_ONLY if given[name] is not None]
+    ignored = [name for name in (*TRANSFORMER_ONLY, "etp") if given[name] is not None]
     if given["twin"]:
         ignored.append("twin")
     if given["precision"] != "bf16":

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from weft.cli.train.curve_text import Curve
     from weft.train.layout_search import LayoutSearch, PlanRequest
 
-FIXED = ("tp", "pp", "cp", "ep", "vp", "micro_batch")
+FIXED = ("tp", "pp", "cp", "ep", "etp", "vp", "micro_batch")
 SEQUENCES_PER_GPU = 2
 """Of a step, where --global-batch is not given: the source of Grok-1 has 2048 on 1024 GPUs."""
 
@@ -33,6 +33,7 @@ SEQUENCES_PER_GPU = 2
 @click.option("--pp", type=WAYS, help="Of this pipeline parallelism.")
 @click.option("--cp", type=WAYS, help="Of this context parallelism.")
 @click.option("--ep", type=WAYS, help="Of this expert parallelism.")
+@click.option("--etp", type=WAYS, help="Of this expert tensor parallelism, folded apart.")
 @click.option("--vp", type=WAYS, help="Of so many virtual stages.")
 @click.option("--micro-batch", type=WAYS, help="Of so many sequences at once.")
 @click.option("--global-batch", type=WAYS, help="Sequences of a step; 2 a GPU, if not given.")
