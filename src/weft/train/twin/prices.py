@@ -8,9 +8,9 @@ in them.
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from weft.bench.twin.gpu.chakra_program import payload_share
 from weft.bench.twin.gpu.gpu_program import Fidelity, GpuTwin
 from weft.bench.twin.gpu.group_moves import group_rounds, ring_steps
-from weft.catalog.libraries.nccl import PAYLOAD_SHARES, PROTOCOLS
 from weft.catalog.machine.platform import Platform
 from weft.core.errors import InputError
 from weft.train.network_state import NetworkState
@@ -51,7 +51,7 @@ class TwinPrices(CollectivePrices):
         formula_s = (model.latency_ns + model.transfer_ns) / 1e9
         if not self._by_rails(group):
             return formula_s
-        sent = size / _payload_share(model.algorithm)
+        sent = size / payload_share(model.algorithm)
         transfer_s, fidelity = self._transfer(collective, sent, group)
         seconds = model.latency_ns / 1e9 + transfer_s
         self.simulated[collective, size, group] = TwinPrice(seconds, formula_s, fidelity)
@@ -178,10 +178,3 @@ class _Program:
             self.twin.gpus_per_node,
             most_rounds=self.most_rounds,
         )
-
-
-def _payload_share(algorithm: str) -> float:
-    """The share of payload in what NCCL's protocol sends."""
-    protocol = algorithm.rpartition(" ")[2]
-    spoken = next((one for one in PROTOCOLS if one == protocol), None)
-    return 1.0 if spoken is None else PAYLOAD_SHARES[spoken]

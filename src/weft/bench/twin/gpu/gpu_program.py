@@ -19,6 +19,8 @@ from weft.core.errors import BenchmarkError
 from weft.topology.fabric import Fabric
 from weft.topology.fabric_spec import Document, fabric_spec, tapered, twin_parts
 
+STREAM_RATE = 10**12
+"""bit/s between streams of a GPU: a message of 1 B takes 8 ps."""
 Fidelity = Literal["packet", "flow"]
 
 
@@ -32,6 +34,7 @@ class GpuTwin:
     taper: str = ""
     static_routes: bool = False
     neighbours: tuple[str, ...] = ()
+    ranks_per_gpu: int = 1
     seed: int = 1
 
     @property
@@ -65,6 +68,10 @@ class GpuTwin:
         document.pop("in_network", None)
         step = {"benchmark": "schedule", "format": "calls", "text": calls}
         document["work"] = [{**step, "iterations": 1, "warmup": 0}]
+        if self.ranks_per_gpu > 1:
+            document["placement"]["tasks_per_node"] *= self.ranks_per_gpu
+            # Streams of a GPU are one processor's: what they say to each other takes no time.
+            document["host"]["intra_node"] = {"latency_ns": 0, "bits_per_s": STREAM_RATE}
         if not self.neighbours:
             return document
         return beside(document, trial, nodes, benchmark("allreduce"))

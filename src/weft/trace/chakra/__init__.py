@@ -1,0 +1,1 @@
+"""Chakra execution traces: a file of nodes for each GPU, in protobuf."""
