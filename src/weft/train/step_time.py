@@ -186,7 +186,7 @@ def step_time(step: StepModel) -> StepTime:
         compute = layer_compute(step, layer)
         per_layer += compute.times(share)
         for one in layer_exchanges(step.case, layer):
-            hidden = _hidden(step, one, layer)
+            hidden = hidden_share(step, one, layer)
             count = one.count * share * stage_layers * ga
             found.append(replace(one, count=count, hidden=hidden))
     head = head_compute(step)
@@ -204,7 +204,7 @@ def step_time(step: StepModel) -> StepTime:
     exposed = dict.fromkeys(DIMENSIONS, 0.0)
     for one in found:
         exposed[one.dimension] += one.exposed_s
-    optimizer = _optimizer_s(step)
+    optimizer = optimizer_s(step)
     busy = compute.total + sum(exposed.values()) + fill + optimizer
     return StepTime(
         compute, exposed, fill, optimizer, busy * _waiting(step), tuple(found), step_flops(step)
@@ -221,10 +221,10 @@ def _beyond(head: Compute, layer: Compute) -> Compute:
     return head.times(left / head.total)
 
 
-def _hidden(step: StepModel, one: Exchange, layer: LayerParameters) -> float:
+def hidden_share(step: StepModel, one: Exchange, layer: LayerParameters) -> float:
     """The share of a layer's exchange that runs beside computing, which must last as long."""
     if one.dimension == "cp":
-        return _ring_hidden(step, one, layer)
+        return _ringhidden_share(step, one, layer)
     if one.dimension != "tp" or one.hidden == 0 or one.seconds == 0:
         return one.hidden
     passes = 1 + BACKWARD + {"full": 1.0, "half": 0.5}.get(step.method.recompute, 0.0)
@@ -263,7 +263,7 @@ def _replica_exchanges(step: StepModel, stage_s: float) -> list[Exchange]:
     return found
 
 
-def _optimizer_s(step: StepModel) -> float:
+def optimizer_s(step: StepModel) -> float:
     own = stage_parameters(step.shape, step.layout)
     replicas = step.layout.dp * step.layout.cp
     if step.method.sharding == "none":

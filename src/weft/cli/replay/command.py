@@ -109,7 +109,8 @@ def command(
 ) -> int:
     """Repeat a recorded program on a twin.
 
-    TRACE is a directory that `weft record` wrote. Each rank computes as long as it did, and sends
+    TRACE is a directory that `weft record` wrote, or one of a Chakra execution trace
+    (NAME.0.et ...), whose GPUs a twin with NVLink and rails repeats once. Each rank computes as long as it did, and sends
     and receives the same messages. Collectives use the algorithms that the platform is known to
     use; else those that the recorded MPI would choose, if the catalogue knows them; else the
     platform's assumed ones. An
@@ -118,9 +119,17 @@ def command(
     With --aggressor weft compares iterations alone and beside another job, on node sets drawn anew.
     """
     from weft.bench.replay import RankScale, ReplayOptions, recorded_trace
+    from weft.cli.replay.chakra import replay_chakra
+    from weft.trace.chakra.files import is_chakra
 
     _check(choice, aggressors, goal, scale, strong=strong)
     require_aggressors(aggressors, each=each_aggressor)
+    if is_chakra(trace):
+        others = {"tasks_per_node": tasks_per_node, "iteration": iteration, "goal": goal}
+        others |= {"scale": scale if scale > 1 else 0, "compute": compute if compute != 1 else 0}
+        others |= {"node_sets": node_sets, "run_dir": run_dir, "dry_run": dry_run}
+        others |= {"each_aggressor": each_aggressor, "aggressors": aggressors}
+        return replay_chakra(trace, choice, format_, others)
     whole, iterations = recorded_trace(str(trace), iteration or "")
     tasks = tasks_per_node or _recorded_tasks(whole)
     how = ReplayOptions(iteration or "", compute, RankScale(scale, strong))

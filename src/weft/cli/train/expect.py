@@ -45,11 +45,14 @@ def command(platform: str, format_: str, **given: Any) -> None:
         _image_step(asked, given, format_)
         return
     from weft.cli.train.expect_text import record_of, rows_of, step_text
+    from weft.cli.train.twin_text import write_trace
     from weft.train.step_time import step_time
     from weft.train.twin.prices import on_twin
 
     step = _transformer_step(asked, given)
     model = found = step_time(step)
+    if given["trace"] is not None:
+        write_trace(step, given["trace"])
     if given["twin"]:
         step = on_twin(step, neighbours)
         found = step_time(step)
@@ -128,8 +131,7 @@ def _image_step(asked: AskedStep, given: dict[str, Any], format_: str) -> None:
             hint=f"the nearest possible value is --{name} 1",
         )
     ignored = [name for name in (*TRANSFORMER_ONLY, "etp") if given[name] is not None]
-    if given["twin"]:
-        ignored.append("twin")
+    ignored += [name for name in ("twin", "trace") if given[name]]
     if given["precision"] != "bf16":
         ignored.append("precision")
     if ignored:

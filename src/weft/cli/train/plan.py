@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from weft.cli.train.curve_text import Curve
     from weft.train.layout_search import LayoutSearch, PlanRequest
 
+OF_ONE_SIZE = {"--gpus": "n_gpus", "--twin": "twin", "--trace": "trace"}
 FIXED = ("tp", "pp", "cp", "ep", "etp", "vp", "micro_batch")
 SEQUENCES_PER_GPU = 2
 """Of a step, where --global-batch is not given: the source of Grok-1 has 2048 on 1024 GPUs."""
@@ -50,7 +51,8 @@ def command(
     not fit into memory, and prices the rest. Of the fastest it says what a worse network costs;
     with --twin also a neighbour (--aggressor names another pattern).
     """
-    from weft.cli.train.plan_text import costs_of, plan_record, plan_text
+    from weft.cli.train.plan_text import costs_of, plan_record, plan_text, step_of
+    from weft.cli.train.twin_text import write_trace
 
     asked = asked_step(platform, given)
     neighbours = aggressors_of_options(given)
@@ -61,7 +63,7 @@ def command(
             hint="weft train expect prices it",
         )
     if sweep is not None:
-        refuse_together("--sweep", {"--gpus": given["n_gpus"], "--twin": given["twin"] or None})
+        refuse_together("--sweep", {name: given[key] or None for name, key in OF_ONE_SIZE.items()})
         rows = [(n, _searched_or_why(asked, given, n)) for n in _sizes(sweep)]
         _print_curve(asked, rows, report, format_)
         return
@@ -73,6 +75,8 @@ def command(
     found = _searched(asked, request)
     if not found.fitting:
         raise _nothing_fits(request, found)
+    if given["trace"] is not None:
+        write_trace(step_of(asked, request, found.fitting[0]), given["trace"])
     costs = costs_of(asked, request, found.fitting[0], neighbours if given["twin"] else None)
     record = plan_record(asked, request, found, top, costs)
     emit(

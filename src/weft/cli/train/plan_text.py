@@ -67,6 +67,20 @@ def _row(one: PlannedLayout, *, again: bool) -> list[str]:
     ]
 
 
+def step_of(asked: AskedStep, request: PlanRequest, planned: PlannedLayout) -> StepModel:
+    """The step of a layout that was found."""
+    assert asked.gpu is not None
+    return StepModel(
+        request.model,
+        request.shape,
+        planned.layout,
+        planned.method,
+        asked.prices,
+        asked.gpu,
+        step_constants(),
+    )
+
+
 def costs_of(
     asked: AskedStep,
     request: PlanRequest,
@@ -75,16 +89,7 @@ def costs_of(
 ) -> list[NetworkCost]:
     """What changes cost the best layout; those of a neighbour on the twin where patterns are given,
     none for weft's own. Raises InputError."""
-    assert asked.gpu is not None
-    step = StepModel(
-        request.model,
-        request.shape,
-        best.layout,
-        best.method,
-        asked.prices,
-        asked.gpu,
-        step_constants(),
-    )
+    step = step_of(asked, request, best)
     found = list(network_costs(step))
     if neighbours is None:
         return found

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from weft.cli.options import GPU_COUNT, Decorator, NumberRange, Several
+from weft.cli.options import FILE, GPU_COUNT, Decorator, NumberRange, Several
 
 if TYPE_CHECKING:
     from weft.catalog.libraries.model_document import ModelDocument
@@ -79,6 +79,11 @@ _NETWORK = (
         multiple=True,
         metavar="PATTERN[:SIZE]@NODES",
         help="With --twin: another job on the nodes between. Repeatable.",
+    ),
+    click.option(
+        "--trace",
+        type=FILE,
+        help="Write one step there, a directory, as a Chakra execution trace.",
     ),
 )
 

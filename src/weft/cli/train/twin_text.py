@@ -1,10 +1,14 @@
 """Exchanges of a step on a twin, beside what NCCL's model says of them."""
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
+from weft.cli.output import talk
+from weft.trace.chakra.node import SCHEMA_VERSION
 from weft.train.step_time import StepModel, StepTime
 from weft.train.twin.prices import TwinPrice, TwinPrices
+from weft.train.twin.step_trace import write_step_trace
 
 FLOWS = {"packet": "packet by packet", "flow": "as flows"}
 """By fidelity, how messages are simulated."""
@@ -63,3 +67,13 @@ def twin_record(step: StepModel, model: StepTime) -> dict[str, Any]:
             "formula_step_s": model.seconds,
         }
     }
+
+
+def write_trace(step: StepModel, folder: Path) -> None:
+    """Write the schedule of a step, and say what it holds. Raises InputError, StorageError."""
+    made = write_step_trace(step, folder)
+    short = f" ({made.ga} micro-batches of {made.of_ga})" if made.ga < made.of_ga else ""
+    talk(
+        f"trace: {made.n_nodes:,} nodes of {made.n_gpus} GPUs in {folder}, Chakra"
+        f" {SCHEMA_VERSION}{short}"
+    )

@@ -121,14 +121,15 @@ def write_chakra(
     folder: Path,
     name: str,
     gpus: Iterator[Sequence[bytes]],
-    groups: Mapping[str, Sequence[int]],
+    named: Mapping[tuple[int, ...], str],
 ) -> None:
-    """Write a trace: the encoded nodes of each GPU. Raises StorageError."""
+    """Write a trace: the encoded nodes of each GPU, then the groups, by their GPUs, that have been
+    named by then. Raises StorageError."""
     make_folder(folder, what="Chakra trace")
     for number, nodes in enumerate(gpus):
         parts = (varint(len(one)) + one for one in (encode_metadata(), *nodes))
         write_part(folder / f"{name}.{number}.et", parts, what="Chakra trace")
-    text = json.dumps({key: list(one) for key, one in groups.items()})
+    text = json.dumps({name: list(members) for members, name in named.items()})
     write_part(folder / GROUPS, text + "\n", what="groups of a Chakra trace")
 
 

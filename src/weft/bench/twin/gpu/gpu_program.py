@@ -35,6 +35,7 @@ class GpuTwin:
     static_routes: bool = False
     neighbours: tuple[str, ...] = ()
     ranks_per_gpu: int = 1
+    n_others: int = 0
     seed: int = 1
 
     @property
@@ -56,7 +57,8 @@ class GpuTwin:
 
     def document(self, calls: str, fidelity: Fidelity) -> Document:
         """The scenario. Raises InputError."""
-        n_all = self.n_nodes * (2 if self.neighbours else 1)
+        others = self.n_others or (self.n_nodes if self.neighbours else 0)
+        n_all = self.n_nodes + others
         spec = fabric_spec(self.platform, n_all, cabled=True)
         fabric = Fabric.from_document(spec).document
         nodes = [node["name"] for node in fabric["nodes"]]
@@ -80,7 +82,7 @@ class GpuTwin:
         """Of twice as many nodes a drawn half, in their order: tables that count destinations would
         give every second node cables of its own."""
         if not self.neighbours:
-            return list(nodes)
+            return list(nodes[: self.n_nodes])
         drawn = np.random.default_rng(self.seed).permutation(len(nodes))[: self.n_nodes]
         return [nodes[number] for number in sorted(drawn)]
 
