@@ -28,7 +28,7 @@ from fuzz_mutations import Reader
 from fuzz_results import result_readers
 from fuzz_settings import setting_readers
 from fuzz_topology import topology_readers
-from fuzz_training import training_readers
+from fuzz_training import chakra_readers, training_readers
 
 from weft.core.errors import InputError
 
@@ -76,7 +76,8 @@ def confined_readers() -> list[Reader]:
 def text_readers() -> list[Reader]:
     """Of result files by tool, of training logs by tool, of topology files, and of settings by kind
     of job."""
-    return [*result_readers(), *training_readers(), *topology_readers(), *setting_readers()]
+    logs = [*training_readers(), *chakra_readers()]
+    return [*result_readers(), *logs, *topology_readers(), *setting_readers()]
 
 
 def input_of(reader: Reader, others: list[list[str]], seed: int, i: int) -> bytes:

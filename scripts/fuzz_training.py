@@ -2,17 +2,32 @@
 
 import io
 import json
-from collections.abc import Iterator
+import random
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-from fuzz_mutations import Reader, mutated_sample
+from fuzz_mutations import Lines, Reader, mutated_sample
 
+from weft.bench.twin.gpu.chakra_program import chakra_program
+from weft.catalog.load import platform
 from weft.cli.output import printable
 from weft.cli.train.read_text import logs_text
 from weft.results.training.log_reader import read_training_stream
 from weft.results.training.model import TrainingLog, TrainingRun
+from weft.trace.chakra.files import ChakraTrace, read_nodes
+from weft.trace.chakra.node import (
+    COLLECTIVE,
+    COMP,
+    METADATA,
+    RECV,
+    SEND,
+    ChakraNode,
+    encode_metadata,
+    encode_node,
+)
+from weft.trace.chakra.wire import varint
 from weft.train.log.given_figures import GivenFigures
 from weft.train.log.judged_log import JudgedLog
 from weft.train.log.judged_run import judge_run
@@ -32,6 +47,50 @@ def training_readers() -> list[Reader]:
         for path in sorted(SAMPLES.iterdir())
         if path.suffix in (".log", ".csv")
     ]
+
+
+def chakra_readers() -> list[Reader]:
+    """Of a GPU's file of a Chakra trace, as hexadecimal digits."""
+    step = ChakraNode(1, "forward", COMP, (), 900, {"is_cpu_op": False})
+    sum_ = {"comm_type": 0, "comm_size": 1 << 20, "pg_name": "1", "is_cpu_op": False}
+    nodes = [
+        step,
+        ChakraNode(2, "gradients", COLLECTIVE, (1,), 0, sum_),
+        ChakraNode(3, "activations", SEND, (1,), 0, {"comm_size": 4096, "comm_dst": 1}),
+        ChakraNode(4, "activations", RECV, (), 0, {"comm_size": 4096, "comm_src": 1}),
+        ChakraNode(5, "backward", COMP, (2, 4), 1800),
+    ]
+    messages = [encode_metadata(), *map(encode_node, nodes)]
+    content = b"".join(varint(len(one)) + one for one in messages)
+    return [Reader("training: chakra", (content.hex(),), _damaged_hex, chakra_outcome)]
+
+
+def _damaged_hex(rng: random.Random, sample: str, _: Sequence[Lines]) -> bytes:
+    """Bits, bytes and lengths of the file become others."""
+    data = bytearray.fromhex(sample)
+    for _i in range(rng.randint(1, 6)):
+        at = rng.randrange(len(data))
+        kind = rng.randrange(4)
+        if kind == 0:
+            data[at] ^= 1 << rng.randrange(8)
+        elif kind == 1:
+            data[at] = rng.choice((0, 1, 127, 128, 255))
+        elif kind == 2:
+            data[at:at] = rng.randbytes(rng.randint(1, 12))
+        else:
+            del data[at : at + rng.randint(1, 12)]
+        if not data:
+            break
+    return bytes(data)
+
+
+def chakra_outcome(data: bytes, _: int) -> tuple[bool, str]:
+    """Whether a file has nodes that a twin repeats, and the fault of the program."""
+    version, nodes = read_nodes(data)
+    trace = ChakraTrace(Path("input"), (tuple(nodes), tuple(nodes)), {"1": (0, 1)}, version)
+    program = chakra_program(trace, platform("azure-ndv5"), 8)
+    kept = program.n_repeated + program.left_out.total()
+    return True, "" if kept >= 2 * sum(one.kind != METADATA for one in nodes) else "nodes are lost"
 
 
 def _pieces(path: Path) -> Iterator[str]:

@@ -155,9 +155,7 @@ def _tensor(case: ExchangeCase, layer: LayerParameters, passes: float) -> Iterat
         yield Exchange("tp", "activations", collective, size, count, group, seconds, hidden)
 
 
-def _expert_tensor(
-    case: ExchangeCase, layer: LayerParameters, passes: float
-) -> Iterator[Exchange]:
+def _expert_tensor(case: ExchangeCase, layer: LayerParameters, passes: float) -> Iterator[Exchange]:
     """Tokens that the GPUs of an expert gather, and sum up after it, in both passes."""
     group, etp = case.groups.expert_tp, case.layout.expert_tp
     if etp == 1 or not layer.experts or case.shape.experts is None:

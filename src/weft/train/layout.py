@@ -144,9 +144,7 @@ def _around(n: int, step: int) -> list[int]:
 
 def _check_tensor(model: ModelDocument, shape: TransformerShape, layout: ModelLayout) -> None:
     tp, own = layout.tp, layout.etp > 0
-    possible = [
-        one for one in _divisors(shape.heads) if _splits_ffn(shape, one, experts=not own)
-    ]
+    possible = [one for one in _divisors(shape.heads) if _splits_ffn(shape, one, experts=not own)]
     if tp not in possible:
         raise _impossible("TP", tp, f"{shape.heads} heads of {model.name} do not split", possible)
 
@@ -197,9 +195,7 @@ def _check_experts(model: ModelDocument, shape: TransformerShape, layout: ModelL
         raise InputError(
             f"{name} {value}: {model.name} has no experts",
             expected="a model with [transformer.experts]",
-            hint="the nearest possible value is --ep 1"
-            if layout.ep > 1
-            else "leave out --etp",
+            hint="the nearest possible value is --ep 1" if layout.ep > 1 else "leave out --etp",
         )
     if layout.etp:
         _check_folding(shape.experts, layout)

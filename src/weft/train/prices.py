@@ -94,7 +94,10 @@ class CollectivePrices:
             gpudirect=self.network.gpudirect or not several,
         )
         expected = nccl(self.platform, conditions)
-        latency, transfer = expected.terms[0].time_ns, sum(one.time_ns for one in expected.terms[1:])
+        latency, transfer = (
+            expected.terms[0].time_ns,
+            sum(one.time_ns for one in expected.terms[1:]),
+        )
         if several:
             transfer *= self._shared(group) * self.network.slowdown(
                 self.platform, group.n_nodes, group.distance, to_all=collective == "alltoall"

@@ -224,7 +224,7 @@ def _beyond(head: Compute, layer: Compute) -> Compute:
 def hidden_share(step: StepModel, one: Exchange, layer: LayerParameters) -> float:
     """The share of a layer's exchange that runs beside computing, which must last as long."""
     if one.dimension == "cp":
-        return _ringhidden_share(step, one, layer)
+        return _ring_hidden(step, one, layer)
     if one.dimension != "tp" or one.hidden == 0 or one.seconds == 0:
         return one.hidden
     passes = 1 + BACKWARD + {"full": 1.0, "half": 0.5}.get(step.method.recompute, 0.0)
@@ -264,6 +264,7 @@ def _replica_exchanges(step: StepModel, stage_s: float) -> list[Exchange]:
 
 
 def optimizer_s(step: StepModel) -> float:
+    """Seconds of the optimizer's update of what a GPU owns."""
     own = stage_parameters(step.shape, step.layout)
     replicas = step.layout.dp * step.layout.cp
     if step.method.sharding == "none":

@@ -145,7 +145,19 @@ def record_of(
 ) -> dict[str, Any]:
     """Everything, in seconds, bytes and FLOPs."""
     layout = step.layout
-    names = ("n_gpus", "tp", "pp", "cp", "ep", "etp", "dp", "vp", "micro_batch", "ga", "global_batch")
+    names = (
+        "n_gpus",
+        "tp",
+        "pp",
+        "cp",
+        "ep",
+        "etp",
+        "dp",
+        "vp",
+        "micro_batch",
+        "ga",
+        "global_batch",
+    )
     return {
         "model": step.model.name,
         "platform": step.prices.platform.name,

@@ -139,7 +139,7 @@ def _text(value: Value) -> str:
 def _attribute(content: bytes) -> Iterator[tuple[str, Attribute]]:
     """(name, value), if the value is a number, a text or a list of truths."""
     name, found = "", None
-    for place, wire, value in fields(content):
+    for place, _, value in fields(content):
         if place == 1:
             name = _text(value)
         elif isinstance(value, int):

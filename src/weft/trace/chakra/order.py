@@ -17,6 +17,7 @@ from weft.trace.chakra.node import COLLECTIVE, COLLECTIVES, COMP, METADATA, RECV
 
 STREAMS = ("compute", "cpu", "collective", "send", "recv")
 MOST_BYTES = 1 << 40
+MOST_US = 1 << 40
 _OF_KIND = {COLLECTIVE: "collective", SEND: "send", RECV: "recv"}
 _NEEDED = {
     "send": ("comm_size", "comm_dst"),
@@ -112,9 +113,15 @@ def _stream(node: ChakraNode) -> str:
 def _why_not(node: ChakraNode) -> str:
     """Why a node cannot be repeated; '' if it can."""
     if node.kind == COMP:
-        return "" if node.duration_us else "computation without a duration"
+        known = 0 < node.duration_us <= MOST_US
+        return "" if known else "computation without a duration of up to 12 days"
     if node.kind not in _OF_KIND:
         return f"node of type {node.kind} (memory, storage)"
+    return _why_not_sent(node)
+
+
+def _why_not_sent(node: ChakraNode) -> str:
+    """The same of a message or collective."""
     lacking = [name for name in _NEEDED[_OF_KIND[node.kind]] if node.whole(name) is None]
     if lacking:
         return f"communication without {lacking[0]}"

@@ -57,9 +57,7 @@ class TwinPrices(CollectivePrices):
         self.simulated[collective, size, group] = TwinPrice(seconds, formula_s, fidelity)
         return seconds
 
-    def _transfer(
-        self, collective: str, size: float, group: RankGroup
-    ) -> tuple[float, Fidelity]:
+    def _transfer(self, collective: str, size: float, group: RankGroup) -> tuple[float, Fidelity]:
         """Seconds of the transfers without NCCL's latency, and how they were simulated."""
         network = self.network
         twin = GpuTwin(
@@ -169,7 +167,9 @@ class _Program:
                 lines.append("}")
         return "\n".join(lines) + "\n"
 
-    def _rounds(self, members: list[int], member: int) -> list[tuple[list[int], list[tuple[int, int]]]]:
+    def _rounds(
+        self, members: list[int], member: int
+    ) -> list[tuple[list[int], list[tuple[int, int]]]]:
         return group_rounds(
             self.collective,
             self.size,

@@ -1,4 +1,4 @@
-"""One step as a schedule: nodes of each stage of the pipeline in the order in which a GPU does them.
+"""One step as a schedule: nodes of each stage of the pipeline, in a GPU's order.
 
 A stage computes and waits for exchanges one after the other; the share of an exchange that is
 hidden is a node of its own beside computing. SOURCE: NVIDIA/Megatron-LM,
@@ -185,9 +185,8 @@ def _layer(made: StageSchedule, layer: LayerParameters, way: str) -> None:
     share = passes / (1 + BACKWARD + again)
     exposed: list[Exchange] = []
     for one in layer_exchanges(step.case, layer):
-        one = replace(one, hidden=hidden_share(step, one, layer))
-        n = _of_pass(step, one, way)
-        exposed += [one] * n
+        hidden = hidden_share(step, one, layer)
+        exposed += [replace(one, hidden=hidden)] * _of_pass(step, one, way)
     seconds = layer_compute(step, layer).total * share
     for one in exposed:
         made.exchange(one, begin)

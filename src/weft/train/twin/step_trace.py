@@ -77,9 +77,7 @@ def _gpus(
         alike = [_encoded(number, node) for number, node in enumerate(nodes)]
         for gpu in range(stage * per_stage, (stage + 1) * per_stage):
             own = _OwnParts(names, gpu, per_stage)
-            yield [
-                body + own.part(node) for body, node in zip(alike, nodes, strict=True)
-            ]
+            yield [body + own.part(node) for body, node in zip(alike, nodes, strict=True)]
 
 
 def _encoded(number: int, node: StepNode) -> bytes:

@@ -37,7 +37,9 @@ def chakra_program(trace: ChakraTrace, platform: Platform, gpus_per_node: int) -
     left_out: Counter[str] = sum((one.left_out for one in orders), Counter())
     used = tuple(name for name in STREAMS if any(one.streams.get(name) for one in orders))
     if not used:
-        raise InputError("nothing to repeat", where=str(trace.path), expected="nodes with durations")
+        raise InputError(
+            "nothing to repeat", where=str(trace.path), expected="nodes with durations"
+        )
     n_nodes = -(-len(trace.gpus) // gpus_per_node)
     writer = _Writer(trace, platform, gpus_per_node, used)
     lines = [f"num_ranks {n_nodes * gpus_per_node * len(used)}"]

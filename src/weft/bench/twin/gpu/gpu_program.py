@@ -1,4 +1,4 @@
-"""A program of GPUs on a twin: calls of its ranks, on nodes of rails, alone or beside other jobs."""
+"""Calls of GPUs on a twin: on nodes of rails, alone or beside other jobs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

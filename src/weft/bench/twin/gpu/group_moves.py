@@ -1,8 +1,8 @@
 """Messages of NCCL's collectives among some GPUs of a job, by rings and sends.
 
-Where a group has several GPUs of each node, it has as many rings, each with its share of the buffer:
-ring k leaves every node from another of its GPUs, so that their adapters share the traffic. An
-alltoall is all its sends at once. GPUs count through the nodes in order.
+Where a group has several GPUs of each node, it has as many rings, each with its share of the
+buffer: ring k leaves every node from another of its GPUs, so that their adapters share the traffic.
+An alltoall is all its sends at once. GPUs count through the nodes in order.
 
 SOURCE: NVIDIA/nccl, src/graph/connect.cc (ncclTopoPostset) and src/device/all_gather.h,
 reduce_scatter.h, all_reduce.h (rings), v2.26.5.
