@@ -65,8 +65,8 @@ def test_groups_have_every_gpu_once() -> None:
 def test_alone_the_twin_takes_what_the_model_says(collective: str, group: RankGroup) -> None:
     """Where no cable is shared, both are rates of the same adapter."""
     prices = twin_prices(NDV5, NetworkState(), 64)
-    twin = prices.seconds(collective, 24 << 20, group)
-    price = prices.price_of(collective, 24 << 20, group)
+    twin = prices.seconds(collective, 256 << 20, group)
+    price = prices.price_of(collective, 256 << 20, group)
     assert price is not None
     assert twin == pytest.approx(price.formula_s, rel=0.05)
 
