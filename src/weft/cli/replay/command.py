@@ -125,7 +125,11 @@ def command(
     _check(choice, aggressors, goal, scale, strong=strong)
     require_aggressors(aggressors, each=each_aggressor)
     if is_chakra(trace):
-        others = {"tasks_per_node": tasks_per_node, "iteration": iteration, "goal": goal}
+        others: dict[str, Any] = {
+            "tasks_per_node": tasks_per_node,
+            "iteration": iteration,
+            "goal": goal,
+        }
         others |= {"scale": scale if scale > 1 else 0, "compute": compute if compute != 1 else 0}
         others |= {"node_sets": node_sets, "run_dir": run_dir, "dry_run": dry_run}
         others |= {"each_aggressor": each_aggressor, "aggressors": aggressors}
