@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import tomli_w
+from click.core import ParameterSource
 
 from weft.cli.backend.choice import BackendChoice, require_twin, twin_options
 from weft.cli.bench.congestion import (
@@ -43,6 +44,18 @@ class ScaleType(click.ParamType[int]):
         if not digits.isdecimal() or not 1 <= int(digits[:9]) <= MOST_FACTOR:
             self.fail(f"'{value}' is no scale from 1x to {MOST_FACTOR}x", param, ctx)
         return int(digits)
+
+
+REFUSED = (
+    *("tasks_per_node", "iteration", "goal", "scale", "strong", "compute", "node_sets", "run_dir"),
+    *("dry_run", "each_aggressor"),
+)
+"""Options that a Chakra trace does not have."""
+
+
+def is_default(context: click.Context, name: str) -> bool:
+    """Whether the user left an option out."""
+    return context.get_parameter_source(name) is ParameterSource.DEFAULT
 
 
 @click.command("replay")
@@ -125,14 +138,9 @@ def command(
     _check(choice, aggressors, goal, scale, strong=strong)
     require_aggressors(aggressors, each=each_aggressor)
     if is_chakra(trace):
-        others: dict[str, Any] = {
-            "tasks_per_node": tasks_per_node,
-            "iteration": iteration,
-            "goal": goal,
-        }
-        others |= {"scale": scale if scale > 1 else 0, "compute": compute if compute != 1 else 0}
-        others |= {"node_sets": node_sets, "run_dir": run_dir, "dry_run": dry_run}
-        others |= {"each_aggressor": each_aggressor, "aggressors": aggressors}
+        context = click.get_current_context()
+        others = {k: context.params[k] for k in REFUSED if not is_default(context, k)}
+        others["aggressors"] = aggressors
         return replay_chakra(trace, choice, format_, others)
     whole, iterations = recorded_trace(str(trace), iteration or "")
     tasks = tasks_per_node or _recorded_tasks(whole)
