@@ -79,7 +79,7 @@ def _replay_of(trial: Trial, options: Mapping[str, Any]) -> "tuple[str, ReplayOp
         raise InputError(
             f"benchmark '{trial.benchmark}' without a trace",
             where=trial.id,
-            expected=f"option '{TRACE}': a directory that 'weft record' wrote",
+            expected=f"option '{TRACE}': a directory that 'weft record' wrote, or an OTF2 archive",
             hint="weft replay TRACE --twin PLATFORM",
         )
     larger = RankScale(int(options["scale"]), bool(options["strong"]))
@@ -165,6 +165,8 @@ def recorded_trace(path: str, iteration: str) -> tuple[Trace, Iterations]:
 def _stamp(path: str) -> int:
     """When the trace was last written; 0 of one that is not there."""
     try:
+        if os.path.isfile(path):
+            return os.stat(path).st_mtime_ns
         return max((one.stat().st_mtime_ns for one in os.scandir(path)), default=0)
     except OSError:
         return 0

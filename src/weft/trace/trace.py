@@ -11,6 +11,7 @@ from pathlib import Path
 
 from weft.core.errors import InputError
 from weft.core.words import counted
+from weft.trace.otf2.archive import anchor_of, read_archive
 from weft.trace.rank_trace import RankTrace, read_rank_trace
 
 MOST_RANKS = 65_536
@@ -26,10 +27,11 @@ UNREPLAYED = (*("one_sided", "neighbour_collective", "intercommunicator_collecti
 
 @dataclass(frozen=True)
 class Trace:
-    """What all ranks did, in the order of ranks."""
+    """What all ranks did, in the order of ranks. `notes` say what its format did not keep."""
 
     path: Path
     ranks: tuple[RankTrace, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def n_ranks(self) -> int:
@@ -106,7 +108,7 @@ class Trace:
             )
         if self.calls["scan"]:
             found.append(f"{counted(self.calls['scan'], 'scan')}: replayed as allreduces")
-        return found
+        return found + list(self.notes)
 
 
 @contextmanager
@@ -123,7 +125,13 @@ def _without_collection() -> Iterator[None]:
 
 
 def read_trace(path: Path) -> Trace:
-    """The trace in a directory. Raises InputError where a rank is missing or twice there."""
+    """The trace in a directory, or in an OTF2 archive. Raises InputError where a rank is missing or
+    twice there, and MissingError where the library of OTF2 is."""
+    anchor = anchor_of(path)
+    if anchor is not None:
+        with _without_collection():
+            ranks, notes = read_archive(anchor)
+        return Trace(path, tuple(ranks), notes)
     found: dict[int, Path] = {}
     try:
         names = sorted(path.iterdir())

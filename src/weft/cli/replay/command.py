@@ -122,12 +122,13 @@ def command(
 ) -> int:
     """Repeat a recorded program on a twin.
 
-    TRACE is a directory that `weft record` wrote, or one of a Chakra execution trace
-    (NAME.0.et ...), whose GPUs a twin with NVLink and rails repeats once. Each rank computes as
-    long as it did, and sends and receives the same messages. Collectives use the algorithms that
-    the platform is known to use; else those that the recorded MPI would choose, if the catalogue
-    knows them; else the platform's assumed ones. An iteration lasts from when the last rank passes
-    one mark to when the last rank passes the next.
+    TRACE is a directory that `weft record` wrote, an OTF2 archive (its traces.otf2, or the directory
+    that Score-P wrote), or the directory of a Chakra execution trace (NAME.0.et ...), whose GPUs a
+    twin with NVLink and rails repeats once. Each rank computes as long as it did, and sends and
+    receives the same messages. Collectives use the algorithms that the platform is known to use;
+    else those that the recorded MPI would choose, if the catalogue knows them; else the platform's
+    assumed ones. An iteration lasts from when the last rank passes one mark to when the last rank
+    passes the next.
 
     With --aggressor weft compares iterations alone and beside another job, on node sets drawn anew.
     """
@@ -168,10 +169,15 @@ def command(
     def study_on(_: Sequence[str]) -> "tuple[Study, str]":
         from weft.study.plan.document import parse_study
 
-        text = _study_text(trace.name, plan, options)
+        text = _study_text(_name(trace), plan, options)
         return parse_study(text, "weft replay"), text
 
     return measure_study(study_on, choice, format_, run_dir=run_dir, resume=False, dry_run=dry_run)
+
+
+def _name(path: Path) -> str:
+    """Of an archive's anchor file the directory as well: most are named alike."""
+    return f"{path.absolute().parent.name}/{path.name}" if path.is_file() else path.name
 
 
 def _whole_nodes(n_ranks: int, tasks: int) -> int:
@@ -255,7 +261,7 @@ def _summary_lines(trace: "Trace", iterations: "Iterations", how: "ReplayOptions
     from weft.bench.replay import program_caveats
     from weft.trace.recording import command_of
 
-    name = command_of(trace.path) or trace.path.name
+    name = command_of(trace.path) or _name(trace.path)
     lines = [f"{counted(trace.n_ranks, 'rank')} of: {name}"]
     if iterations.n:
         median_us = float(np.median(iterations.seconds)) * 1e6
