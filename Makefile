@@ -126,7 +126,7 @@ $(VENV)/opt/nccl-%/.complete: requirements/nccl-%.lock $(STAMP)
 	    --target $(VENV)/opt/nccl-$* -r $<
 	@touch $@
 
-exports: $(VENV)/opt/exports/.complete ## ReFrame, data frames and a parser of OpenMetrics, for the slow tests
+exports: $(VENV)/opt/exports/.complete ## ReFrame, data frames, parsers of OpenMetrics and OTF2, for the slow tests
 
 $(VENV)/opt/exports/.complete: requirements/exports.lock $(STAMP)
 	@rm -rf $(VENV)/opt/exports

@@ -122,13 +122,13 @@ def command(
 ) -> int:
     """Repeat a recorded program on a twin.
 
-    TRACE is a directory that `weft record` wrote, an OTF2 archive (its traces.otf2, or the directory
-    that Score-P wrote), or the directory of a Chakra execution trace (NAME.0.et ...), whose GPUs a
-    twin with NVLink and rails repeats once. Each rank computes as long as it did, and sends and
-    receives the same messages. Collectives use the algorithms that the platform is known to use;
-    else those that the recorded MPI would choose, if the catalogue knows them; else the platform's
-    assumed ones. An iteration lasts from when the last rank passes one mark to when the last rank
-    passes the next.
+    TRACE is a directory that `weft record` wrote, an OTF2 archive (its traces.otf2, or the
+    directory that Score-P wrote), or the directory of a Chakra execution trace (NAME.0.et ...),
+    whose GPUs a twin with NVLink and rails repeats once. Each rank computes as long as it did, and
+    sends and receives the same messages. Collectives use the algorithms that the platform is known
+    to use; else those that the recorded MPI would choose, if the catalogue knows them; else the
+    platform's assumed ones. An iteration lasts from when the last rank passes one mark to when the
+    last rank passes the next.
 
     With --aggressor weft compares iterations alone and beside another job, on node sets drawn anew.
     """

@@ -54,7 +54,7 @@ def _missing(how: str) -> MissingError:
         f"the library that reads OTF2 {how}",
         where=sys.executable,
         expected="the Python package otf2",
-        hint="pip install otf2 (it compiles C), or Debian's python3-otf2",
+        hint="pip install otf2 (it compiles C), or Debian's python3-otf2 and python3-six",
     )
 
 
