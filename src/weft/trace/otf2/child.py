@@ -17,7 +17,7 @@ from typing import Any
 from weft.core.files import write_part
 from weft.core.words import counted
 from weft.trace.otf2.archive import ANSWER
-from weft.trace.otf2.rank_calls import Part
+from weft.trace.otf2.rank_calls import RankPart
 from weft.trace.otf2.reader import ERRORS, Archive, read
 from weft.trace.otf2.records import Record, encoded, groups, header
 from weft.trace.otf2.sizes import OPERATIONS, Bytes, sizes
@@ -30,7 +30,7 @@ FEW = 3
 def resolve(archive: Archive) -> int:
     """Give each collective its size, from the bytes of all of its ranks; how many alltoallv have
     blocks that sums do not say."""
-    by_comm: dict[int, dict[int, list[tuple[Record, Part]]]] = defaultdict(dict)
+    by_comm: dict[int, dict[int, list[tuple[Record, RankPart]]]] = defaultdict(dict)
     for calls in archive.ranks:
         for record, part in calls.parts:
             by_comm[part.end.comm].setdefault(calls.rank, []).append((record, part))
@@ -43,7 +43,7 @@ def resolve(archive: Archive) -> int:
     return n_uneven
 
 
-def _resolve_one(here: dict[int, tuple[Record, Part]], *, of_one_buffer: bool) -> bool:
+def _resolve_one(here: dict[int, tuple[Record, RankPart]], *, of_one_buffer: bool) -> bool:
     """The collective of these ranks; whether sums do not say its blocks."""
     first = next(iter(here.values()))[1]
     operation = first.end.operation

@@ -54,7 +54,7 @@ class CollectiveEnd(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RankPart:
     """A rank's part in a collective of ranks of the world."""
 
     end: CollectiveEnd
@@ -67,7 +67,7 @@ class RankCalls:
     def __init__(self, rank: int, definitions: Definitions) -> None:
         self.rank = rank
         self.records: list[Record] = []
-        self.parts: list[tuple[Record, Part]] = []
+        self.parts: list[tuple[Record, RankPart]] = []
         self.groups: dict[tuple[int, ...], int] = {}
         self.silent: Counter[str] = Counter()
         self.n_elsewhere = 0
@@ -219,7 +219,7 @@ class RankCalls:
         record.name = OPERATIONS[end.operation]
         root = end.root if end.root < len(members.all) else 0
         record.values = [0, root, self._group(members.all), begun]
-        self.parts.append((record, Part(end._replace(root=root), members.all)))
+        self.parts.append((record, RankPart(end._replace(root=root), members.all)))
         return record
 
     # ---- one function of MPI --------------------------------------------------------------
