@@ -141,6 +141,18 @@ class Subnet:
         """How many entries of tables an account from `before` has too, how many differ, and of the
         first `most` of these: switch, node and port of the adapter, port before and now."""
 
+    def altered(
+        self,
+        gone: Sequence[int],
+        unplugged: Sequence[tuple[int, int]],
+        switches: Sequence[tuple[int, str, int, int]],
+        cables: Sequence[tuple[tuple[int, int], tuple[int, int], str | None]],
+    ) -> Subnet:
+        """The subnet without the nodes `gone` and the cables at the ports `unplugged` (node, port),
+        then with new switches (GUID, description, number of ports, LID) and cables (ends by the
+        node's GUID and the port, rate as '4xHDR'). Tables are those of before; nodes have other
+        indices. Raises ValueError for a GUID that is there, and a port that is not free."""
+
     def survey(self) -> PathSurvey:
         """Lengths of all paths between end ports, paths that do not arrive, valleys."""
 

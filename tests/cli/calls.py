@@ -57,6 +57,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "fabric audit": (FABRIC,),
     "fabric congestion": (FABRIC, "LATER.out", "--before", "EARLIER.out", "--seconds", "1"),
     "fabric channels": (FABRIC, "--engine", "minhop", "--log", "JOB.log"),
+    "fabric what-if": (FABRIC, "--without", "spine01"),
     "fabric route": (FABRIC,),
     "fabric export": (FABRIC, "--to", "slurm"),
     "fabric generate": ("fat-tree", "--nodes", "4"),

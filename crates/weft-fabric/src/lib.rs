@@ -5,9 +5,10 @@
 //!
 //! Rooms, each built on those before it: `units`, `ids`, `limits`, `error`, `json`, `node_set`;
 //! `document`, `node`, `fabric`, `generate`, `routing`; `subnet`, `read`, `opensm`, `paths`,
-//! `export`.
+//! `export`, `alteration`.
 #![forbid(unsafe_code)]
 
+pub mod alteration;
 pub mod document;
 pub mod error;
 pub mod export;

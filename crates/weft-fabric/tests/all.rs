@@ -1,5 +1,6 @@
 //! All tests of fabrics: one binary, since each takes a link of its own.
 
+mod alteration;
 mod candidates;
 mod common;
 mod counters;

@@ -8,10 +8,11 @@ use pyo3::prelude::*;
 use std::fs::File;
 use std::io::{self, Read};
 use std::sync::Arc;
+use weft_fabric::alteration::{Alteration, NewCable, NewSwitch, altered};
 use weft_fabric::export::{self, Export};
 use weft_fabric::opensm::{self, OpensmEngine, Options};
 use weft_fabric::paths::{self, Choice, Hop, Net};
-use weft_fabric::subnet::{End, Gathered, Lfts, Unsaid, entry_changes};
+use weft_fabric::subnet::{End, Gathered, Lfts, LinkRate, Unsaid, entry_changes};
 use weft_fabric::{BitsPerSecond, Fabric, FabricError, Picoseconds, read};
 
 /// A subnet with forwarding tables: its own, or a routing engine's.
@@ -115,6 +116,11 @@ type Place = (u32, u8);
 /// A cable on a path: the port it leaves by, and the port at the other end.
 type Cable = (Place, Place);
 
+/// A new switch: GUID, description, how many ports, LID.
+type SwitchColumns = (u64, String, u8, u16);
+/// A new cable: each end by its node's GUID and its number; the rate as '4xHDR', or nothing.
+type CableColumns = ((u64, u8), (u64, u8), Option<String>);
+
 /// Entries compared, entries that differ, and these by switch, adapter, its port, port before, now.
 type Changes = (u64, u64, Vec<(u32, u32, u8, u8, u8)>);
 
@@ -123,6 +129,38 @@ impl Subnet {
     /// Everything that was read, as a JSON document.
     fn description(&self, py: Python<'_>) -> String {
         py.detach(|| describe(&self.subnet, &self.lfts))
+    }
+
+    /// The subnet without the nodes `gone` and the cables at the ports `unplugged`, then with new
+    /// switches and cables; tables are those of before.
+    fn altered(
+        &self,
+        py: Python<'_>,
+        gone: Vec<u32>,
+        unplugged: Vec<Place>,
+        switches: Vec<SwitchColumns>,
+        cables: Vec<CableColumns>,
+    ) -> PyResult<Subnet> {
+        let switch =
+            |(guid, description, n_ports, lid)| NewSwitch { guid, description, n_ports, lid };
+        let cable = |(a, b, rate): CableColumns| {
+            let rate = rate.map(|word| {
+                LinkRate::from_word(&word)
+                    .ok_or_else(|| FabricError::document("rate", word, "a rate as 4xHDR"))
+            });
+            Ok(NewCable { ends: [a, b], rate: rate.transpose()? })
+        };
+        let unplugged = unplugged.into_iter().map(|(node, port)| End { node, port }).collect();
+        let cables: Result<_, FabricError> = cables.into_iter().map(cable).collect();
+        let alteration = Alteration {
+            gone: gone.into_iter().collect(),
+            unplugged,
+            switches: switches.into_iter().map(switch).collect(),
+            cables: cables.map_err(refuse)?,
+        };
+        let after = py.detach(|| altered(&self.subnet, &self.lfts, &alteration));
+        let (subnet, lfts) = after.map_err(refuse)?;
+        Ok(Subnet { subnet: Arc::new(subnet), lfts: Arc::new(lfts) })
     }
 
     /// How many entries of tables an account from `before` has too, how many differ, and of the

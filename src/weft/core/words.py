@@ -42,3 +42,12 @@ def nearest(word: str, known: Iterable[str], *, most_letters: int | None = None)
         return min(((letters, name) for name, letters, _ in near), default=(0, None))[1]
     alike = extract_iter(word, known, scorer=ratio, score_cutoff=SHARED_PERCENT)
     return max(((percent, name) for name, percent, _ in alike), default=(0, None))[1]
+
+
+def nearest_few(word: str, known: Iterable[str], most: int = 3) -> list[str]:
+    """The known names that share most of their letters with `word`, the nearest first."""
+    from rapidfuzz.fuzz import ratio
+    from rapidfuzz.process import extract
+
+    alike = extract(word, list(known), scorer=ratio, limit=most, score_cutoff=SHARED_PERCENT)
+    return [name for name, _, _ in alike]

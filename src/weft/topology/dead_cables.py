@@ -47,7 +47,7 @@ def detours(
     if asked == UNCHANGED:
         return None
     routed = subnet if subnet.has_tables else subnet.route(ENGINES[0])
-    engine, known_by = _engine(routed, asked)
+    engine, known_by = filling_engine(routed, asked)
     after, used = routed.rerouted(dead, engine)
     if engine is not None and used != engine:
         known_by = f"{engine} gives up without the cable, and OpenSM falls back"
@@ -63,13 +63,13 @@ def _words(dead: Sequence[str], used: str | None, known_by: str) -> str:
     return f"{around} as OpenSM's {used} does ({known_by})"
 
 
-def _engine(subnet: Subnet, asked: str | None) -> tuple[str | None, str]:
-    """The engine that fills the tables, and how it is known."""
+def filling_engine(subnet: Subnet, asked: str | None) -> tuple[str | None, str]:
+    """The engine that fills the tables of a subnet (None where weft computes none that does), and
+    how it is known."""
     if asked is not None:
         return (None if asked == MOVED else asked), "--routing"
-    logs = [log["engines_used"] for log in subnet.description["sm_logs"] if log["engines_used"]]
-    if logs:
-        named = ENGINES[0] if logs[-1][-1] == _MINHOP_AFTER_ALL else str(logs[-1][-1])
+    named = logged_engine(subnet)
+    if named is not None:
         if named in ENGINES:
             return named, "named in the subnet manager's log"
         return None, f"assumed: weft does not compute {named}, which the log names"
@@ -77,6 +77,14 @@ def _engine(subnet: Subnet, asked: str | None) -> tuple[str | None, str]:
     if not equal:
         return None, f"assumed: the tables are of none of {', '.join(ENGINES)}"
     return equal[0], f"assumed: the tables equal those of {' and '.join(equal)}"
+
+
+def logged_engine(subnet: Subnet) -> str | None:
+    """The engine that the subnet manager's log names last; minhop where it fell back."""
+    logs = [log["engines_used"] for log in subnet.description["sm_logs"] if log["engines_used"]]
+    if not logs:
+        return None
+    return ENGINES[0] if logs[-1][-1] == _MINHOP_AFTER_ALL else str(logs[-1][-1])
 
 
 def _fills(engine: str, subnet: Subnet) -> bool:

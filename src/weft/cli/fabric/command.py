@@ -10,6 +10,7 @@ VERBS = {
     "audit": "Its faults: of cables, routes, counters, logs; the place and the remedy of each.",
     "congestion": "Which ports others waited for, and the jobs behind it, by two readings.",
     "channels": "The cables of a job's NCCL channels, collisions, the order without them.",
+    "what-if": "What a change would do: hosts cut off, slower jobs, a safe order of work.",
     "route": "Routing engines compared: path lengths, loads, bisection, credit loops.",
     "export": "The fabric for ibsim (and so OpenSM), Slurm, graph tools, or the twin.",
     "generate": "The fabric of a platform of the catalogue at any number of nodes.",

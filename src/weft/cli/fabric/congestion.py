@@ -64,7 +64,7 @@ def command(
     from weft.audit.congestion import congestion_of, to_record
     from weft.audit.counters.interval import interval_of
 
-    jobs = _jobs(jobs_file) if jobs_file is not None else {}
+    jobs = read_jobs(jobs_file) if jobs_file is not None else {}
     subnet = open_subnet(files)
     earlier, has_cables = open_earlier(subnet, before)
     case = AuditCase(subnet, earlier, has_cables, interval_of(subnet, earlier, seconds))
@@ -93,8 +93,8 @@ def command(
     return int(ExitCode.GOOD if is_whole else ExitCode.NO_VERDICT)
 
 
-def _jobs(path: Path) -> dict[str, tuple[str, ...]]:
-    """Raises InputError for a line that is no job."""
+def read_jobs(path: Path) -> dict[str, tuple[str, ...]]:
+    """By job its hosts. Raises InputError for a line that is no job."""
     from weft.core.documents.text_file import read_text_file
 
     jobs: dict[str, tuple[str, ...]] = {}

@@ -124,6 +124,26 @@ class EntryChange:
     now: int
 
 
+@dataclass(frozen=True, slots=True)
+class NewSwitch:
+    """A switch that a fabric does not have yet."""
+
+    guid: int
+    description: str
+    n_ports: int
+    lid: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewCable:
+    """A cable that a fabric does not have yet: its ends by the node's GUID and the port, its rate
+    as '4xHDR'."""
+
+    a: PortKey
+    b: PortKey
+    rate: str | None
+
+
 class Subnet:
     """A subnet as `read` from files or built `of_fabric`; questions go to the engine."""
 
@@ -206,6 +226,22 @@ class Subnet:
         with refusals():
             after, used = engine_module().route_subnet(self._handle, engine, list(dead))
         return Subnet(after), used
+
+    def altered(
+        self,
+        *,
+        gone: Sequence[int] = (),
+        unplugged: Sequence[PortKey] = (),
+        switches: Sequence["NewSwitch"] = (),
+        cables: Sequence["NewCable"] = (),
+    ) -> "Subnet":
+        """The subnet without the nodes `gone` and the cables at the ports `unplugged`, then with
+        new switches and cables; the tables are those of before. Nodes have other indices: they are
+        the same by GUID. Raises InputError for a GUID that is there, a port that is not free."""
+        columns = [(it.guid, it.description, it.n_ports, it.lid) for it in switches]
+        plugged = [(it.a, it.b, it.rate) for it in cables]
+        with refusals():
+            return Subnet(self._handle.altered(list(gone), list(unplugged), columns, plugged))
 
     def has_tables_of(self, other: "Subnet") -> bool:
         """Whether all switches have the entries that another account of the subnet has."""

@@ -1,0 +1,1 @@
+"""What a change of a fabric would do: tables, losses, jobs, and a safe order of work."""
