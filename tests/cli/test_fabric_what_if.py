@@ -39,13 +39,14 @@ def jobs_file(folder: Path) -> str:
 def test_without_a_spine_the_whole_machine_is_slower_and_a_leaf_is_not(
     tmp_path: Path, capsys: Capture
 ) -> None:
-    code, found = said(capsys, "--without", "spine01", "--jobs", jobs_file(tmp_path))
+    more = ("--without", "spine01", "--without-cable", "leaf000[5]")
+    code, found = said(capsys, *more, "--jobs", jobs_file(tmp_path))
     assert (code, found["severity"]) == (0, "warning")
     assert (found["cut_off"], found["credit_loop"], found["pairs_without_path"]) == ([], [], 0)
     jobs = {job["job"]: job for job in found["jobs"]}
-    # Host cables of 100 Gb/s, 4 cables of 200 Gb/s for 4 hosts; then 2 of them: just enough.
+    # Leaf000 keeps one cable of 200 Gb/s for four hosts of 100 Gb/s each.
     assert jobs["12"]["slowdown_mean"] == 0.0
-    assert jobs["11"]["slowdown_worst"] > 0
+    assert jobs["11"]["slowdown_worst"] == pytest.approx(1.0)
     assert found["bisection"]["loss"] > 0.05
     assert found["n_changed_entries"] > 0
 
@@ -126,7 +127,8 @@ def test_a_change_that_cannot_be_is_refused(
 
 @pytest.mark.parametrize("width", [60, 80])
 def test_no_line_is_longer_than_the_screen(capsys: Capture, tmp_path: Path, width: int) -> None:
-    run(["fabric", "what-if", *FILES, "--without", "spine01", "--jobs", jobs_file(tmp_path)])
+    more = ("--without", "spine01", "--without-cable", "leaf000[5]")
+    run(["fabric", "what-if", *FILES, *more, "--jobs", jobs_file(tmp_path)])
     text = capsys.readouterr().out
     assert text.startswith("WARNING  job 11 would be slower by ")
     assert all(len(line) <= width for line in text.splitlines())

@@ -203,7 +203,7 @@ def test_tables_after_a_change_are_opensms(seed: int, tmp_path: Path) -> None:
     the = case(seed, tmp_path)
     before, theirs, changes = opensm_around(the)
     found = changed(before, changes)
-    ours, _ = Routing(before, the.engine, "given").after(found.subnet)
+    ours, _ = Routing(before, the.engine, "given").after(found)
     assert {node.guid for node in ours.nodes} == {node.guid for node in theirs.nodes}
     assert len(ours.cables) == len(theirs.cables)
     n_compared, n_changed, first = ours.changed_entries(theirs, 3)

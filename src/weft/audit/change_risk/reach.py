@@ -11,25 +11,41 @@ from weft.topology.subnet.subnet import PortKey, Subnet
 @dataclass(frozen=True, slots=True)
 class Changed:
     """A subnet after changes without what they leave apart, and the end ports (GUID of the node,
-    port) that lost their path to the others. Those taken out on purpose are not among them."""
+    port) that lost their path to the others. Those taken out on purpose are not among them.
+    `has_new`: whether a change put something in."""
 
     subnet: Subnet
+    has_new: bool
     cut_off: tuple[PortKey, ...]
     left_apart: tuple[str, ...]
 
 
 def changed(subnet: Subnet, changes: Sequence[Change]) -> Changed:
     """The subnet after changes made at once, with the tables of before. Of each part of before,
-    the largest remainder stays, by its end ports. Raises InputError."""
+    the largest remainder stays, by its adapters' ports. Raises InputError."""
     whole = after_changes(subnet, changes)
-    kept = _kept(subnet, whole)
-    apart = [node.index for node in whole.nodes if node.index not in kept]
-    after = whole.altered(gone=apart) if apart else whole
+    part_of = port_parts(whole)
+    kept = _kept(port_parts(subnet), part_of)
+    stays = {key for key, part in part_of.items() if part in kept}
+    nodes_that_stay = {guid for guid, _ in stays}
+    apart = [node for node in whole.nodes if node.guid not in nodes_that_stay]
+    # An adapter with two ports may lose one of them.
+    unplugged = [
+        end.key
+        for cable in whole.cables
+        for end in cable.ends
+        if (node := whole.nodes[end.node]).guid in nodes_that_stay
+        and not node.is_switch
+        and (node.guid, end.port) not in stays
+    ]
+    after = whole
+    if apart or unplugged:
+        after = whole.altered(gone=[node.index for node in apart], unplugged=unplugged)
     left = set(endport_keys(after))
     gone = {guid for change in changes for guid in change.gone}
     cut_off = tuple(key for key in endport_keys(subnet) if key not in left and key[0] not in gone)
-    switches = (whole.nodes[node] for node in apart)
-    return Changed(after, cut_off, tuple(it.description for it in switches if it.is_switch))
+    has_new = any(change.adds for change in changes)
+    return Changed(after, has_new, cut_off, tuple(it.description for it in apart if it.is_switch))
 
 
 def endport_keys(subnet: Subnet) -> list[PortKey]:
@@ -49,12 +65,14 @@ def hosts_of_ports(subnet: Subnet, ports: Sequence[PortKey]) -> tuple[dict[str, 
     return lost, {host for host, n in lost.items() if n == had[host]}
 
 
-def parts(subnet: Subnet) -> list[int]:
-    """By node the number of the part that cables join it to."""
+def port_parts(subnet: Subnet) -> dict[PortKey, int]:
+    """The part of each switch (GUID, port 0) and of each cabled port of an adapter (GUID, port), as
+    a number. Adapters forward nothing: two ports of one may be in two parts."""
     beside: list[list[int]] = [[] for _ in subnet.nodes]
     for cable in subnet.cables:
-        beside[cable.a.node].append(cable.b.node)
-        beside[cable.b.node].append(cable.a.node)
+        if all(subnet.nodes[end.node].is_switch for end in cable.ends):
+            beside[cable.a.node].append(cable.b.node)
+            beside[cable.b.node].append(cable.a.node)
     part = [-1] * len(beside)
     for first in range(len(beside)):
         stack = [first] if part[first] < 0 else []
@@ -63,23 +81,27 @@ def parts(subnet: Subnet) -> list[int]:
             if part[node] < 0:
                 part[node] = first
                 stack += beside[node]
-    return part
+    found = {(node.guid, 0): part[node.index] for node in subnet.nodes if node.is_switch}
+    for cable in subnet.cables:
+        for end, far in (cable.ends, cable.ends[::-1]):
+            if not subnet.nodes[end.node].is_switch:
+                is_leaf = subnet.nodes[far.node].is_switch
+                # Of two adapters on one cable, the part is that of the first.
+                at = far.node if is_leaf else min(end.node, far.node)
+                found[subnet.nodes[end.node].guid, end.port] = part[at]
+    return found
 
 
-def _kept(before: Subnet, after: Subnet) -> set[int]:
-    """Nodes of the largest remainder of each part of before."""
-    part_before = {node.guid: part for node, part in zip(before.nodes, parts(before), strict=True)}
-    part_after = parts(after)
-    had = {guid for guid, _ in endport_keys(before)}
+def _kept(before: Mapping[PortKey, int], after: Mapping[PortKey, int]) -> set[int]:
+    """The largest remainder of each part of before, by adapters' ports, then by switches."""
     sizes: dict[int, dict[int, tuple[int, int]]] = {}
-    for node, now in zip(after.nodes, part_after, strict=True):
-        then = part_before.get(node.guid)
+    for key, now in after.items():
+        then = before.get(key)
         if then is not None:
             of_part = sizes.setdefault(then, {})
-            n_ends, n_nodes = of_part.get(now, (0, 0))
-            of_part[now] = (n_ends + (node.guid in had), n_nodes + 1)
-    best = {_largest(of_part) for of_part in sizes.values()}
-    return {node for node, part in enumerate(part_after) if part in best}
+            n_ends, n_all = of_part.get(now, (0, 0))
+            of_part[now] = (n_ends + (key[1] > 0), n_all + 1)
+    return {_largest(of_part) for of_part in sizes.values()}
 
 
 def _largest(of_part: Mapping[int, tuple[int, int]]) -> int:

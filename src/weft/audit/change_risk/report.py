@@ -144,7 +144,7 @@ def _tables(
     if not opensm:
         routing = routing_of(subnet, engine)
         # Without tables in the files, those of before are computed, and carried over.
-        base = found.subnet if subnet.has_tables else changed(routing.before, changes).subnet
+        base = found if subnet.has_tables else changed(routing.before, changes)
         return routing, *routing.after(base)
     asked = engine or routing_of(subnet, None).engine or ENGINES[0]
     before, after = run_opensm(subnet, changes, asked)

@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from weft.audit.change_risk.reach import parts
+from weft.audit.change_risk.reach import Changed, endport_keys, port_parts
 from weft.core.errors import InputError
 from weft.topology.dead_cables import filling_engine
 from weft.topology.engine import ENGINES
@@ -22,10 +22,20 @@ class Routing:
     engine: str | None
     known_by: str
 
-    def after(self, changed: Subnet) -> "tuple[Subnet, str | None]":
-        """The tables that the running subnet manager fills for a changed fabric that still has
-        those of before, and the engine: minhop where it gives up. Raises InputError."""
-        return changed.rerouted([], self.engine)
+    def after(self, found: Changed) -> "tuple[Subnet, str | None]":
+        """The tables that the running subnet manager fills for a changed fabric, and the engine:
+        minhop where it gives up. It keeps entries that are still among the best, unless ports or
+        switches came. Raises InputError.
+
+        SOURCE: OpenSM, osm_sw_info_rcv.c and osm_port_info_rcv.c: a new switch, or a port that
+        comes up, makes it ignore the tables it had (`ignore_existing_lfts`).
+        """
+        if not found.has_new or self.engine is None:
+            return found.subnet.rerouted([], self.engine)
+        try:
+            return found.subnet.route(self.engine), self.engine
+        except InputError:
+            return found.subnet.route(ENGINES[0]), ENGINES[0]
 
 
 def routing_of(subnet: Subnet, asked: str | None) -> Routing:
@@ -44,8 +54,8 @@ def routing_of(subnet: Subnet, asked: str | None) -> Routing:
 
 def pairs_without_path(subnet: Subnet) -> int:
     """Pairs of end ports that cables join and tables do not."""
-    part = parts(subnet)
-    n_of = Counter(part[endport.node] for endport in subnet.endports)
+    part_of = port_parts(subnet)
+    n_of = Counter(part_of[key] for key in endport_keys(subnet))
     n_all = len(subnet.endports)
     apart = sum(n * (n_all - n) for n in n_of.values())
     return max(0, int(subnet.survey()["n_unreachable"]) - apart)

@@ -155,5 +155,5 @@ def state_after(
 ) -> State:
     """The fabric after `some` changes of the state `now`, which `done` changes led to."""
     cut = changed(routing.before, [*done, *some]).cut_off
-    after, _ = routing.after(changed(now, some).subnet)
+    after, _ = routing.after(changed(now, some))
     return State(after, cut, pairs_without_path(after), credit_loop(after))

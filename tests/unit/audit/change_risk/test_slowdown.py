@@ -83,7 +83,7 @@ def predicted(
 ) -> tuple[Subnet, dict[str, JobRisk]]:
     """The fabric after the changes, and what weft says of the jobs."""
     found = changed(before, changes)
-    after, _ = Routing(before, "minhop", "given").after(found.subnet)
+    after, _ = Routing(before, "minhop", "given").after(found)
     gone = frozenset(guid for change in changes for guid in change.gone)
     risks = job_risks(before, after, jobs, found.cut_off, gone)
     return after, {risk.name: risk for risk in risks}
