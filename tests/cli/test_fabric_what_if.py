@@ -98,7 +98,7 @@ def test_a_new_cable_comes_before_the_old_ones_go(capsys: Capture) -> None:
 
 def test_a_swap_of_the_only_leaf_of_hosts_has_no_safe_order(capsys: Capture) -> None:
     ends = ", ".join(f"new[{n}] c101-00{n}[1]" for n in range(1, 5))
-    ups = ", ".join(f"new[{4 + n}] spine0{n // 2}[{1 + n % 2}]" for n in range(4))
+    ups = ", ".join(f"new[{5 + n}] spine0{n // 2}[{1 + n % 2}]" for n in range(4))
     code, found = said(capsys, "--without", "leaf000", "--add", f"switch new 8: {ends}, {ups}")
     assert (code, found["cut_off"]) == (1, [])
     assert found["order_unsafe"] is not None

@@ -46,8 +46,8 @@ def net_text(seed: int) -> str:
     kind = seed % 8
     if kind in (0, 1):
         spare = draw.choice([0, 40])
-        sizes = draw.randint(2, 8), draw.randint(1, 5), draw.randint(2, 4), draw.randint(1, 3)
-        return fat_tree(*sizes, leaf_ports=spare).text()
+        shape = draw.randint(2, 8), draw.randint(1, 5), draw.randint(2, 4), draw.randint(1, 3)
+        return fat_tree(*shape, leaf_ports=spare).text()
     if kind == 2:
         return torus([draw.randint(4, 12)]).text()
     if kind == 3:
@@ -76,47 +76,66 @@ def node_id(subnet: Subnet, node: int) -> str:
     return f'"{"S" if it.is_switch else "H"}-{it.guid:016x}"'
 
 
-def has_sm_in_largest(subnet: Subnet, gone: set[int], cut: set[int]) -> bool:
-    """Whether the first adapter, where OpenSM runs, stays in the part with the most adapters."""
-    beside = defaultdict(list)
+def switches_of_sm(subnet: Subnet, gone: set[int], cut: set[int]) -> set[int] | None:
+    """The switches in reach of the first adapter, where OpenSM runs; None where another part has as
+    many adapters' ports. Adapters forward nothing."""
+    beside, n_ports = defaultdict(list), dict.fromkeys(range(len(subnet.nodes)), 0)
+    start = None
     for at, cable in enumerate(subnet.cables):
-        ends = cable.a.node, cable.b.node
-        if at not in cut and not gone & set(ends):
-            beside[ends[0]].append(ends[1])
-            beside[ends[1]].append(ends[0])
-    first = next(node.index for node in subnet.nodes if not node.is_switch)
-    sizes, seen = [], set()
-    for start in [first, *range(len(subnet.nodes))]:
-        stack, n = [start], 0
+        a, b = cable.a.node, cable.b.node
+        if at in cut or gone & {a, b}:
+            continue
+        for here, there in ((a, b), (b, a)):
+            if not subnet.nodes[here].is_switch:
+                continue
+            if subnet.nodes[there].is_switch:
+                beside[here].append(there)
+                continue
+            n_ports[here] += 1
+            if there == min(node.index for node in subnet.nodes if not node.is_switch):
+                start = here
+    if start is None:
+        return None
+    parts, seen = [], set()
+    switches = [node.index for node in subnet.nodes if node.is_switch]
+    for first in [start, *switches]:
+        part, stack = set(), [first]
         while stack:
             node = stack.pop()
-            if node not in seen and node not in gone:
+            if node not in seen:
                 seen.add(node)
-                n += not subnet.nodes[node].is_switch
+                part.add(node)
                 stack += beside[node]
-        sizes.append(n)
-    return sizes[0] >= 2 and all(n < sizes[0] for n in sizes[1:])
+        parts.append(part)
+    sizes = [sum(n_ports[node] for node in part) for part in parts]
+    return parts[0] if sizes[0] >= 2 and max(sizes[1:]) < sizes[0] else None
 
 
 def case(seed: int, folder: Path) -> Case:
     """The case of a seed: some switches and cables go, and free ports get cables."""
-    net = net_text(seed)
     path = folder / "net.txt"
-    path.write_text(net)
-    subnet = Subnet.read([str(path)])
+    for attempt in range(50):
+        # Of the same kind, if the manager's part is not the largest.
+        net = net_text(seed + attempt * 8 * N_NETS)
+        path.write_text(net)
+        subnet = Subnet.read([str(path)])
+        inside = switches_of_sm(subnet, set(), set())
+        if inside is not None:
+            break
+    assert inside is not None
     draw = random.Random(1000 + seed)
     for _ in range(100):
-        switches = [node.index for node in subnet.nodes if node.is_switch]
+        switches = sorted(inside)
         n_gone = draw.choice([0, 0, 1, 1, 2]) if len(switches) > 2 else 0
         gone = set(draw.sample(switches, n_gone))
         inner = [
             at
             for at, cable in enumerate(subnet.cables)
-            if all(subnet.nodes[end.node].is_switch for end in cable.ends)
+            if inside.issuperset(end.node for end in cable.ends)
             and not gone & {end.node for end in cable.ends}
         ]
         cut = set(draw.sample(inner, min(len(inner), draw.choice([0, 1, 1, 2, 3]))))
-        if has_sm_in_largest(subnet, gone, cut):
+        if switches_of_sm(subnet, gone, cut) is not None:
             break
     else:
         gone, cut = set(), set()
@@ -206,8 +225,14 @@ def test_tables_after_a_change_are_opensms(seed: int, tmp_path: Path) -> None:
     ours, _ = Routing(before, the.engine, "given").after(found)
     assert {node.guid for node in ours.nodes} == {node.guid for node in theirs.nodes}
     assert len(ours.cables) == len(theirs.cables)
-    n_compared, n_changed, first = ours.changed_entries(theirs, 3)
+    n_compared, _, differing = ours.changed_entries(theirs, 1 << 20)
     n_switches = sum(node.is_switch for node in theirs.nodes)
     # Each switch has an entry for each adapter that it reaches.
     assert n_compared >= n_switches * (len(theirs.endports) - 1) * 0.9
-    assert n_changed == 0, first
+    if the.engine == "ftree":
+        # OpenSM's ftree leaves hosts out of every table, now and then, where cables join leaves:
+        # docs/internals/opensm_routing.md. weft routes them.
+        left_out = [one for one in differing if one.before == 0]
+        assert len(left_out) == n_switches * len({(one.node, one.port) for one in left_out})
+        differing = tuple(one for one in differing if one.before)
+    assert differing == ()

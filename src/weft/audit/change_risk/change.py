@@ -204,7 +204,14 @@ class _Additions:
         )
 
     def _usual_rate(self, a: PortKey, b: PortKey) -> str | None:
-        """The commonest rate of cables between switches at either end; else of all of them."""
+        """That of the cable that an adapter's port had; else the commonest of cables between
+        switches at either end; else of all of them."""
+        index = {node.guid: node for node in self.subnet.nodes}
+        for guid, port in (a, b):
+            node = index.get(guid)
+            if node is not None and not node.is_switch:
+                cable = self.subnet.cable_at.get((node.index, port))
+                return None if cable is None else cable.rate
         ends = {a[0], b[0]}
         rates: list[Counter[str]] = [Counter(), Counter()]
         for cable in self.subnet.cables:

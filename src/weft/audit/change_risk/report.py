@@ -92,10 +92,13 @@ class ChangeRisk:
         is_unsafe = self.order.unsafe is not None and self.order.is_known
         if self.cut_off or self.without_path or self.has_new_loop or is_unsafe:
             return Severity.BAD
-        if self.unknown or any(job.unknown for job in self.jobs):
-            return Severity.UNKNOWN
         is_less = self.bisection is not None and self.bisection.is_noticed
-        return Severity.WARNING if is_less or self.slower else Severity.GOOD
+        if self.unknown:
+            return Severity.UNKNOWN
+        if is_less or self.slower:
+            return Severity.WARNING
+        # A job without figures may be slower, though none is cut off.
+        return Severity.UNKNOWN if any(job.unknown for job in self.jobs) else Severity.GOOD
 
 
 def change_risk(

@@ -112,7 +112,7 @@ class WorkPlanner:
         return state if state.is_safe(self.final, had_loop=self.had_loop) else None
 
     def _grouped(self, order: Sequence[Change]) -> Iterator[Step]:
-        now, done = self.routing.before, []
+        now, done = self.routing.before, list[Change]()
         left = list(order)
         while left:
             n = 1
@@ -137,7 +137,7 @@ class WorkPlanner:
 
     def _as_asked(self) -> tuple[Step, ...]:
         """Each change as a step, with the end ports that it leaves without a path."""
-        steps, done = [], []
+        steps, done = list[Step](), list[Change]()
         was: set[PortKey] = set()
         for change in sorted(self.changes, key=lambda change: change.adds):
             done.append(change)
