@@ -17,7 +17,7 @@ from tests import drawn_fabrics
 from tests.oracle.ibsim import Ibsim, fat_tree, irregular, require_tools, torus
 from tests.seeds import drawn
 
-from weft.audit.change_risk.change import Change, read_changes
+from weft.audit.change_risk.change import FabricChange, read_changes
 from weft.audit.change_risk.reach import changed
 from weft.audit.change_risk.tables import Routing
 from weft.topology.subnet.subnet import Subnet
@@ -198,7 +198,7 @@ def additions(
     return add, commands, entry
 
 
-def opensm_around(the: Case) -> tuple[Subnet, Subnet, list[Change]]:
+def opensm_around(the: Case) -> tuple[Subnet, Subnet, list[FabricChange]]:
     """What OpenSM dumps before and after the change, and the change as weft reads it."""
     with Ibsim(the.net) as sim:
         log = sim.start_opensm(0, the.engine, more="sweep_on_trap FALSE\n")

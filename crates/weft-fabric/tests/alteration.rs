@@ -51,7 +51,9 @@ proptest! {
         prop_assert_eq!(tables(&after, &lfts), same);
         prop_assert!(after.nodes.is_sorted_by_key(|node| node.guid));
         for lid in 1..=subnet.top_lid() {
-            let guid_of = |of: &Subnet| of.end_of_lid(lid).map(|end| of.nodes[end.node as usize].guid);
+            let guid_of = |of: &Subnet| {
+                of.end_of_lid(lid).map(|end| of.nodes[end.node as usize].guid)
+            };
             let expected = guid_of(&subnet).filter(|at| *at != guid);
             prop_assert_eq!(guid_of(&after), expected);
         }

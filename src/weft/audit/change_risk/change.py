@@ -20,7 +20,8 @@ CABLE_FORM = "'leaf03[7] spine04[3]', with a rate if wanted: 'leaf03[7] spine04[
 SWITCH_FORM = "'switch spine04 40: spine04[1] leaf01[9], spine04[2] leaf02[9]'"
 
 _SWITCH = re.compile(
-    r"^switch\s+(?P<name>\S+)\s+(?P<ports>\d+)(?:\s+guid=(?P<guid>0x[0-9a-fA-F]{1,16}))?\s*:(?P<rest>.*)$"
+    r"^switch\s+(?P<name>\S+)\s+(?P<ports>\d+)"
+    r"(?:\s+guid=(?P<guid>0x[0-9a-fA-F]{1,16}))?\s*:(?P<rest>.*)$"
 )
 _CABLE = re.compile(
     r"^(?P<a>.+?)\[(?P<a_port>\d+)\]\s+(?:-{1,2}\s+)?(?P<b>.+?)\[(?P<b_port>\d+)\]"
@@ -29,7 +30,7 @@ _CABLE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FabricChange:
     """One piece of work. Nodes are named by GUID: their indices differ from step to step."""
 
     words: str
@@ -53,7 +54,7 @@ class Change:
         )
 
 
-def after_changes(subnet: Subnet, changes: Sequence[Change]) -> Subnet:
+def after_changes(subnet: Subnet, changes: Sequence[FabricChange]) -> Subnet:
     """The subnet with all changes made at once, with the tables of before. Raises InputError."""
     index = {node.guid: node.index for node in subnet.nodes}
     gone = {index[guid] for change in changes for guid in change.gone if guid in index}
@@ -73,17 +74,17 @@ def after_changes(subnet: Subnet, changes: Sequence[Change]) -> Subnet:
 
 def read_changes(
     subnet: Subnet, without: Iterable[str], without_cable: Iterable[str], add: Iterable[str]
-) -> tuple[Change, ...]:
+) -> tuple[FabricChange, ...]:
     """The changes that texts ask for, one for each component. Raises InputError."""
     named = Components(subnet)
-    changes: list[Change] = []
+    changes: list[FabricChange] = []
     for text in without:
         if named.is_cable(text):
             changes += (_unplug(named, cable) for cable in named.cables(text))
             continue
         for found in named.nodes(text):
             guids = tuple(subnet.nodes[node].guid for node in found.nodes)
-            changes.append(Change(f"take out {found.name}", gone=guids))
+            changes.append(FabricChange(f"take out {found.name}", gone=guids))
     for text in without_cable:
         changes += (_unplug(named, cable) for cable in named.cables(text))
     _refuse_twice(changes)
@@ -92,12 +93,12 @@ def read_changes(
     return tuple(changes)
 
 
-def _unplug(named: Components, cable: SubnetCable) -> Change:
+def _unplug(named: Components, cable: SubnetCable) -> FabricChange:
     guids = [(named.subnet.nodes[end.node].guid, end.port) for end in cable.ends]
-    return Change(f"unplug {named.cable_name(cable)}", unplugged=tuple(guids))
+    return FabricChange(f"unplug {named.cable_name(cable)}", unplugged=tuple(guids))
 
 
-def _refuse_twice(changes: Sequence[Change]) -> None:
+def _refuse_twice(changes: Sequence[FabricChange]) -> None:
     for words, n in Counter(change.words for change in changes).items():
         if n > 1:
             raise InputError(f"asked for {n} times: {words}", expected="each component once")
@@ -106,7 +107,7 @@ def _refuse_twice(changes: Sequence[Change]) -> None:
 class _Additions:
     """Reads `--add`; knows the ports that are free once all else is out."""
 
-    def __init__(self, named: Components, removals: Sequence[Change]) -> None:
+    def __init__(self, named: Components, removals: Sequence[FabricChange]) -> None:
         self.named = named
         self.subnet = named.subnet
         self.gone = {guid for change in removals for guid in change.gone}
@@ -116,21 +117,21 @@ class _Additions:
         self.guids = {node.guid for node in self.subnet.nodes}
         self.lids = _free_lids(self.subnet)
 
-    def read(self, text: str) -> Change:
+    def read(self, text: str) -> FabricChange:
         """The change of a text. Raises InputError."""
         match = _SWITCH.match(text.strip())
         if match is None:
             if text.strip().startswith("switch "):
                 raise InputError(f"'{text}' is no switch to add", expected=SWITCH_FORM)
             cable, words = self._cable(text.strip())
-            return Change(f"plug in {words}", cables=(cable,))
+            return FabricChange(f"plug in {words}", cables=(cable,))
         switch = self._switch(match)
         parts = [part.strip() for part in match["rest"].split(",") if part.strip()]
         if not parts:
             raise InputError(f"'{switch.description}' has no cables", expected=SWITCH_FORM)
         cables = tuple(self._cable(part)[0] for part in parts)
         words = f"add {switch.description} with {len(cables)} cable{'s'[: len(cables) != 1]}"
-        return Change(words, switches=(switch,), cables=cables)
+        return FabricChange(words, switches=(switch,), cables=cables)
 
     def _switch(self, match: re.Match[str]) -> NewSwitch:
         name, n_ports = match["name"], int(match["ports"])
@@ -235,4 +236,4 @@ def _free_lids(subnet: Subnet) -> Iterator[int]:
     return (lid for lid in range(start, FIRST_MULTICAST_LID) if lid not in used)
 
 
-__all__ = ["CABLE_FORMS", "Change", "after_changes", "read_changes"]
+__all__ = ["CABLE_FORMS", "FabricChange", "after_changes", "read_changes"]

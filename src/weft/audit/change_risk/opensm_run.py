@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from weft.audit.change_risk.change import Change, after_changes
+from weft.audit.change_risk.change import FabricChange, after_changes
 from weft.audit.change_risk.reach import changed
 from weft.core.errors import MissingError
 from weft.core.files import write_whole
@@ -44,7 +44,9 @@ cp osm.log opensm-*.lst opensm-*.dump after
 """
 
 
-def run_opensm(subnet: Subnet, changes: Sequence[Change], engine: str) -> "tuple[Subnet, Subnet]":
+def run_opensm(
+    subnet: Subnet, changes: Sequence[FabricChange], engine: str
+) -> "tuple[Subnet, Subnet]":
     """What OpenSM's engine fills before and after the changes, with the LIDs of the subnet.
 
     OpenSM goes on running, as at a site: it keeps entries that are still among the best. Raises
@@ -58,7 +60,7 @@ def run_opensm(subnet: Subnet, changes: Sequence[Change], engine: str) -> "tuple
             hint="Debian: apt install opensm ibsim-utils; or leave --opensm out",
         )
     # Switches that come are there from the start, without a cable: OpenSM does not see them.
-    added = [Change(it.words, switches=it.switches) for it in changes]
+    added = [FabricChange(it.words, switches=it.switches) for it in changes]
     whole = after_changes(subnet, added)
     final = changed(subnet, changes).subnet
     first = next(node for node in final.nodes if not node.is_switch)
@@ -108,7 +110,7 @@ def node_id(guid: int, *, is_switch: bool) -> str:
     return f"{'S' if is_switch else 'H'}-{guid:016x}"
 
 
-def commands_of(subnet: Subnet, changes: Sequence[Change]) -> list[str]:
+def commands_of(subnet: Subnet, changes: Sequence[FabricChange]) -> list[str]:
     """The changes as commands of ibsim: what goes first, then what comes."""
     switches = {node.guid for node in subnet.nodes if node.is_switch}
     switches |= {switch.guid for change in changes for switch in change.switches}

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from weft.audit.change_risk.change import Change, after_changes
+from weft.audit.change_risk.change import FabricChange, after_changes
 from weft.topology.subnet.place_names import host_of
 from weft.topology.subnet.subnet import PortKey, Subnet
 
@@ -20,7 +20,7 @@ class Changed:
     left_apart: tuple[str, ...]
 
 
-def changed(subnet: Subnet, changes: Sequence[Change]) -> Changed:
+def changed(subnet: Subnet, changes: Sequence[FabricChange]) -> Changed:
     """The subnet after changes made at once, with the tables of before. Of each part of before,
     the largest remainder stays, by its adapters' ports. Raises InputError."""
     whole = after_changes(subnet, changes)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import stats as scipy_stats
 
-from weft.audit.change_risk.change import Change
+from weft.audit.change_risk.change import FabricChange
 from weft.audit.change_risk.opensm_run import WITH_LANES, run_opensm
 from weft.audit.change_risk.reach import Changed, changed, hosts_of_ports
 from weft.audit.change_risk.slowdown import JobRisk, job_risks
@@ -17,7 +17,7 @@ from weft.audit.change_risk.tables import (
     pairs_without_path,
     routing_of,
 )
-from weft.audit.change_risk.work_order import Step, WorkOrder, WorkPlanner
+from weft.audit.change_risk.work_order import WorkOrder, WorkPlanner, WorkStep
 from weft.core.finding import Severity
 from weft.core.natural import natural_key
 from weft.topology.dead_cables import logged_engine
@@ -54,7 +54,7 @@ class ChangeRisk:
     `n_changed` of them."""
 
     routing: Routing
-    changes: tuple[Change, ...]
+    changes: tuple[FabricChange, ...]
     after: Subnet
     used: str | None
     cut_off: Mapping[str, int]
@@ -103,7 +103,7 @@ class ChangeRisk:
 
 def change_risk(
     subnet: Subnet,
-    changes: Sequence[Change],
+    changes: Sequence[FabricChange],
     *,
     engine: str | None = None,
     jobs: Mapping[str, Sequence[str]],
@@ -141,7 +141,12 @@ def change_risk(
 
 
 def _tables(
-    subnet: Subnet, changes: Sequence[Change], found: Changed, engine: str | None, *, opensm: bool
+    subnet: Subnet,
+    changes: Sequence[FabricChange],
+    found: Changed,
+    engine: str | None,
+    *,
+    opensm: bool,
 ) -> tuple[Routing, Subnet, str | None]:
     """The routing of before, the fabric of after with its tables, and the engine of these."""
     if not opensm:
@@ -235,7 +240,7 @@ def _job_record(job: JobRisk) -> dict[str, Any]:
     }
 
 
-def _step_record(risk: ChangeRisk, step: Step) -> dict[str, Any]:
+def _step_record(risk: ChangeRisk, step: WorkStep) -> dict[str, Any]:
     lost, _ = hosts_of_ports(risk.before, step.drain)
     return {
         "changes": [change.words for change in step.changes],

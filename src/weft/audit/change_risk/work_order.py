@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from weft.audit.change_risk.change import Change
+from weft.audit.change_risk.change import FabricChange
 from weft.audit.change_risk.reach import Changed, changed
 from weft.audit.change_risk.tables import Routing, credit_loop, pairs_without_path
 from weft.core.errors import InputError
@@ -23,7 +23,7 @@ MOST_TOGETHER = 5
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class FabricState:
     """The fabric between two steps: tables, end ports without a path, and faults in words."""
 
     subnet: Subnet
@@ -39,10 +39,10 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class WorkStep:
     """Changes that can be done together, and the end ports that have no path after it."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[FabricChange, ...]
     drain: tuple[PortKey, ...]
 
 
@@ -51,7 +51,7 @@ class WorkOrder:
     """`steps` in a safe order; `unsafe`: why there is none, in words, with the steps in the order
     of the question. `is_known` is false where the search gave up."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[WorkStep, ...]
     unsafe: str | None = None
     is_known: bool = True
 
@@ -63,7 +63,7 @@ class _BudgetError(Exception):
 class WorkPlanner:
     """Finds the order of some changes."""
 
-    def __init__(self, routing: Routing, changes: Sequence[Change], final: Changed) -> None:
+    def __init__(self, routing: Routing, changes: Sequence[FabricChange], final: Changed) -> None:
         self.routing = routing
         # What puts in comes first: it can only help what takes out.
         self.changes = sorted(changes, key=lambda change: not change.adds)
@@ -84,8 +84,8 @@ class WorkPlanner:
             return WorkOrder(self._as_asked(), why, is_known=False)
 
     def _search(
-        self, now: Subnet, done: Sequence[Change], left: Sequence[Change]
-    ) -> list[Change] | None:
+        self, now: Subnet, done: Sequence[FabricChange], left: Sequence[FabricChange]
+    ) -> list[FabricChange] | None:
         if not left:
             return []
         if frozenset(change.words for change in done) in self.failed:
@@ -101,7 +101,9 @@ class WorkPlanner:
         self.failed.add(frozenset(change.words for change in done))
         return None
 
-    def _state(self, now: Subnet, some: Sequence[Change], done: Sequence[Change]) -> State | None:
+    def _state(
+        self, now: Subnet, some: Sequence[FabricChange], done: Sequence[FabricChange]
+    ) -> FabricState | None:
         """The fabric after some changes more; None where that is unsafe or cannot be done."""
         if not all(change.can_follow(now) for change in some):
             return None
@@ -111,8 +113,8 @@ class WorkPlanner:
         state = state_after(self.routing, now, some, done)
         return state if state.is_safe(self.final, had_loop=self.had_loop) else None
 
-    def _grouped(self, order: Sequence[Change]) -> Iterator[Step]:
-        now, done = self.routing.before, list[Change]()
+    def _grouped(self, order: Sequence[FabricChange]) -> Iterator[WorkStep]:
+        now, done = self.routing.before, list[FabricChange]()
         left = list(order)
         while left:
             n = 1
@@ -122,22 +124,26 @@ class WorkPlanner:
             state = self._chained(now, group, done)
             already = set(changed(self.routing.before, done).cut_off) if done else set()
             drain = tuple(key for key in state.cut_off if key not in already)
-            yield Step(tuple(group), drain)
+            yield WorkStep(tuple(group), drain)
             now, done = state.subnet, [*done, *group]
 
-    def _all_safe(self, now: Subnet, group: Sequence[Change], done: Sequence[Change]) -> bool:
+    def _all_safe(
+        self, now: Subnet, group: Sequence[FabricChange], done: Sequence[FabricChange]
+    ) -> bool:
         """Whether each part of a group that has its last change is safe; others are known to be."""
         *others, last = group
         some = [[*part, last] for n in range(len(others) + 1) for part in combinations(others, n)]
         return all(self._state(now, part, done) is not None for part in some)
 
-    def _chained(self, now: Subnet, group: Sequence[Change], done: Sequence[Change]) -> State:
+    def _chained(
+        self, now: Subnet, group: Sequence[FabricChange], done: Sequence[FabricChange]
+    ) -> FabricState:
         state = state_after(self.routing, now, group, done)
         return replace(state, cut_off=changed(self.routing.before, [*done, *group]).cut_off)
 
-    def _as_asked(self) -> tuple[Step, ...]:
+    def _as_asked(self) -> tuple[WorkStep, ...]:
         """Each change as a step, with the end ports that it leaves without a path."""
-        steps, done = list[Step](), list[Change]()
+        steps, done = list[WorkStep](), list[FabricChange]()
         was: set[PortKey] = set()
         for change in sorted(self.changes, key=lambda change: change.adds):
             done.append(change)
@@ -145,15 +151,15 @@ class WorkPlanner:
                 cut = changed(self.routing.before, done).cut_off
             except InputError:
                 cut = ()
-            steps.append(Step((change,), tuple(key for key in cut if key not in was)))
+            steps.append(WorkStep((change,), tuple(key for key in cut if key not in was)))
             was.update(cut)
         return tuple(steps)
 
 
 def state_after(
-    routing: Routing, now: Subnet, some: Sequence[Change], done: Sequence[Change]
-) -> State:
+    routing: Routing, now: Subnet, some: Sequence[FabricChange], done: Sequence[FabricChange]
+) -> FabricState:
     """The fabric after `some` changes of the state `now`, which `done` changes led to."""
     cut = changed(routing.before, [*done, *some]).cut_off
     after, _ = routing.after(changed(now, some))
-    return State(after, cut, pairs_without_path(after), credit_loop(after))
+    return FabricState(after, cut, pairs_without_path(after), credit_loop(after))

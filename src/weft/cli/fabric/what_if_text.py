@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from weft.audit.change_risk.reach import hosts_of_ports
 from weft.audit.change_risk.report import ChangeRisk
 from weft.audit.change_risk.slowdown import JobRisk
-from weft.audit.change_risk.work_order import Step
+from weft.audit.change_risk.work_order import WorkStep
 from weft.cli.output import table_text
 from weft.core.finding import Severity
 from weft.core.natural import natural_key
@@ -116,7 +116,7 @@ def _order_lines(risk: ChangeRisk) -> list[str]:
     return lines
 
 
-def _step_lines(risk: ChangeRisk, number: int, step: Step) -> list[str]:
+def _step_lines(risk: ChangeRisk, number: int, step: WorkStep) -> list[str]:
     lines = []
     if step.drain:
         lost, _ = hosts_of_ports(risk.before, step.drain)

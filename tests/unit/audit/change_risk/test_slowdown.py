@@ -9,7 +9,7 @@ import pytest
 from tests.seeds import drawn
 
 from weft import _engine as engine
-from weft.audit.change_risk.change import Change, read_changes
+from weft.audit.change_risk.change import FabricChange, read_changes
 from weft.audit.change_risk.reach import changed
 from weft.audit.change_risk.slowdown import MOST_SHIFTS, JobRisk, job_risks, shifts_of
 from weft.audit.change_risk.tables import Routing
@@ -42,7 +42,7 @@ def fabric(draw: random.Random) -> Subnet:
     return Subnet.of_fabric({**TREE, **shape}).route(draw.choice(["minhop", "updn", "ftree"]))
 
 
-def drawn_changes(subnet: Subnet, draw: random.Random) -> tuple[Change, ...]:
+def drawn_changes(subnet: Subnet, draw: random.Random) -> tuple[FabricChange, ...]:
     """One or two cables, or a spine."""
     inner = [
         f"{subnet.name(cable.a.node, cable.a.port)}"
@@ -79,7 +79,7 @@ def hosts_of(subnet: Subnet) -> list[str]:
 
 
 def predicted(
-    before: Subnet, changes: tuple[Change, ...], jobs: dict[str, list[str]]
+    before: Subnet, changes: tuple[FabricChange, ...], jobs: dict[str, list[str]]
 ) -> tuple[Subnet, dict[str, JobRisk]]:
     """The fabric after the changes, and what weft says of the jobs."""
     found = changed(before, changes)
