@@ -77,8 +77,8 @@ def node_id(subnet: Subnet, node: int) -> str:
 
 
 def switches_of_sm(subnet: Subnet, gone: set[int], cut: set[int]) -> set[int] | None:
-    """The switches in reach of the first adapter, where OpenSM runs; None where another part has as
-    many adapters' ports. Adapters forward nothing."""
+    """The switches in reach of the first adapter, where OpenSM runs; None where these have half of
+    the adapters' ports or fewer. Adapters forward nothing."""
     beside, n_ports = defaultdict(list), dict.fromkeys(range(len(subnet.nodes)), 0)
     start = None
     for at, cable in enumerate(subnet.cables):
@@ -107,8 +107,11 @@ def switches_of_sm(subnet: Subnet, gone: set[int], cut: set[int]) -> set[int] | 
                 part.add(node)
                 stack += beside[node]
         parts.append(part)
-    sizes = [sum(n_ports[node] for node in part) for part in parts]
-    return parts[0] if sizes[0] >= 2 and max(sizes[1:]) < sizes[0] else None
+    # More than half: cables that come may join all the others.
+    n_here = sum(n_ports[node] for node in parts[0])
+    kinds = [[subnet.nodes[end.node].is_switch for end in cable.ends] for cable in subnet.cables]
+    n_all = sum(any(both) and not all(both) for both in kinds)
+    return parts[0] if n_here >= 2 and 2 * n_here > n_all else None
 
 
 def case(seed: int, folder: Path) -> Case:
