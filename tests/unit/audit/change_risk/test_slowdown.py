@@ -95,8 +95,11 @@ def test_a_job_gets_slower_by_what_the_packet_engine_measures(seed: int) -> None
     before = fabric(draw)
     every = hosts_of(before)
     job = sorted(draw.sample(every, draw.randint(4, min(10, len(every)))))
-    after, risks = predicted(before, drawn_changes(before, draw), {"1": job})
-    risk = risks["1"]
+    for _ in range(20):
+        after, risks = predicted(before, drawn_changes(before, draw), {"1": job})
+        risk = risks["1"]
+        if not risk.cut_off:
+            break
     assert risk.mean is not None
     assert risk.worst is not None
     times = np.array(
