@@ -25,11 +25,15 @@ PLACES = 12
 Place = tuple[str | int, ...]
 
 
+OF_OPTIONAL_LIBRARIES = ("__main__", "weft.api.reframe_tests", "otf2.child", "otf2.reader")
+"""Ends of the names of modules that import ReFrame or OTF2's library; weft imports them only in
+ReFrame, and in the process that reads an archive."""
+
+
 def models() -> dict[str, type[Document]]:
     """By schema the model of every document of weft: all its modules are imported for that."""
     for module in pkgutil.walk_packages(weft.__path__, "weft."):
-        # ReFrame imports the second one; weft itself never does.
-        if not module.name.endswith(("__main__", "weft.api.reframe_tests")):
+        if not module.name.endswith(OF_OPTIONAL_LIBRARIES):
             importlib.import_module(module.name)
     found = {}
     left = Document.__subclasses__()
