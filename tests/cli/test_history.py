@@ -187,7 +187,7 @@ def test_runs_without_times_can_be_taken_as_given(tmp_path: Path, capsys: Captur
         (path / "run.toml").write_text("\n".join(kept))
     code, text = asked(capsys, *paths)
     assert code == 5
-    assert "it states no time" in text
+    assert "it states no time" in " ".join(text.split())
     # Without its time a run is known by its figures only: they differ.
     code, text = asked(capsys, "--order", "given", *paths)
     assert code == 1

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from weft.bench.model import Launch, Sample, State, Trial
-from weft.bench.twin import backend as twin_module
 from weft.bench.twin.backend import TwinBackend, launch_seed
 from weft.bench.twin.fault import parse_fault
 from weft.bench.twin.scenario import work
@@ -19,6 +18,7 @@ from weft.core.errors import BenchmarkError, InputError, MissingError
 from weft.expect import closed_forms
 from weft.expect.algorithms import ALGORITHMS, Ranks
 from weft.expect.wire import header_efficiency, path_through
+from weft.topology import engine as at_work_module
 from weft.topology import fabric as fabric_module
 
 try:
@@ -58,6 +58,9 @@ class StubEngine:
         document = {"nodes": nodes, "switches": [{"name": "leaf-01"}], "links": []}
         return SimpleNamespace(document=lambda: json.dumps(document))
 
+    def share_done(self) -> float:
+        return 0.0
+
     def simulate(self, scenario: str) -> dict[str, Any]:
         if "error" in self.outcome:
             raise ValueError(self.outcome["error"])
@@ -77,7 +80,7 @@ class StubEngine:
 
 
 def stub(monkeypatch: pytest.MonkeyPatch, **outcome: Any) -> TwinBackend:
-    for module in (twin_module, fabric_module):
+    for module in (at_work_module, fabric_module):
         monkeypatch.setattr(module, "engine_module", lambda: StubEngine(**outcome))
     return TwinBackend(FAT_TREE, 4)
 
@@ -133,7 +136,7 @@ def test_a_trial_it_cannot_run_is_refused_before_anything_runs(
 
 
 def test_a_fault_nowhere_in_the_fabric_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (twin_module, fabric_module):
+    for module in (at_work_module, fabric_module):
         monkeypatch.setattr(module, "engine_module", StubEngine)
     with pytest.raises(InputError, match="no node 'n009' to plant a fault in"):
         TwinBackend(FAT_TREE, 4, faults=[parse_fault("n009 slow=2")])
