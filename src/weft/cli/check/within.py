@@ -14,6 +14,7 @@ from weft.core.errors import ExitCode, InputError
 from weft.core.finding import Finding, FindingKind, Severity, cannot_tell
 from weft.core.units import format_duration, parse_duration
 
+LEAST_S, MOST_S = 1.0, 7 * 86400.0
 AGAIN_S = 5.0
 """What does not end at the first interrupt gets another one as often as that."""
 
@@ -36,8 +37,8 @@ def within_option(function: Callable[..., int]) -> Callable[..., int]:
         if within is None:
             return function(**given)
         seconds = parse_duration(within)
-        if seconds < 1:
-            raise InputError(f"--within {within} is too short", expected="one second or more")
+        if not LEAST_S <= seconds <= MOST_S:
+            raise InputError(f"--within {within}", expected="a time from one second to a week")
         try:
             with _time_limit(seconds):
                 return function(**given)
