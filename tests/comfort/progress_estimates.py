@@ -1,7 +1,10 @@
 """How good the time left is that weft shows: one command in a process of its own, watched.
 
-The child writes where its work stood, four times a second. Of a command that takes T seconds, the
-estimate is the one that a user sees after T / 3.
+    progress_estimates.py FOLDER [--only WORD]
+
+The child writes where its work stood, ten times a second. Of a command that takes T seconds, the
+estimate is the one that a user sees after T / 3. On a machine with other load, wall time is no
+measure of work: so the same is asked of CPU time, after a third of what the process takes.
 """
 
 import json
@@ -15,12 +18,17 @@ from pathlib import Path
 _CHILD = """
 import json, os, sys, threading, time
 from weft.core.work.progress import WorkStanding
-began, over, seen = time.monotonic(), threading.Event(), []
+began, over, seen, began_cpu = time.monotonic(), threading.Event(), [], [None]
 def look():
     while not over.wait(0.1):
         at = WorkStanding.now()
+        pace = None if at is None or at.share <= 0 else (1 - at.share) / at.share
         left_s = None if at is None else at.left_s
-        seen.append([time.monotonic() - began, left_s, None if at is None else at.task.what])
+        if pace is not None and began_cpu[0] is None:
+            began_cpu[0] = time.process_time()
+        cpu_s = None if pace is None else (time.process_time() - began_cpu[0]) * pace
+        what = None if at is None else at.task.what
+        seen.append([time.monotonic() - began, time.process_time(), left_s, cpu_s, what])
 threading.Thread(target=look, daemon=True).start()
 sys.argv[0] = "weft"
 from weft.cli import main
@@ -29,18 +37,20 @@ try:
 finally:
     over.set()
     with open(os.environ["WEFT_TEST_SEEN"], "w") as file:
-        json.dump([time.monotonic() - began, seen], file)
+        json.dump([time.monotonic() - began, time.process_time(), seen], file)
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """Of one command its time, and after a third of it the time that it said was left, None where
-    it said nothing."""
+    it said nothing; the same of its CPU time."""
 
     seconds: float
     said_left_s: float | None
     task: str | None
+    cpu_s: float = 0.0
+    said_left_cpu_s: float | None = None
 
     @property
     def left_s(self) -> float:
@@ -50,9 +60,16 @@ class Estimate:
     @property
     def factor(self) -> float:
         """By how much the estimate is off, 1 for not at all."""
-        if not self.said_left_s:
-            return float("inf")
-        return max(self.said_left_s / self.left_s, self.left_s / self.said_left_s)
+        return _factor(self.said_left_s, self.left_s)
+
+    @property
+    def cpu_factor(self) -> float:
+        """By how much the estimate of the CPU time is off."""
+        return _factor(self.said_left_cpu_s, self.cpu_s * 2 / 3)
+
+
+def _factor(said_s: float | None, left_s: float) -> float:
+    return max(said_s / left_s, left_s / said_s) if said_s and left_s else float("inf")
 
 
 def watched(argv: Sequence[str], seen: Path, env: Mapping[str, str] | None = None) -> Estimate:
@@ -60,20 +77,92 @@ def watched(argv: Sequence[str], seen: Path, env: Mapping[str, str] | None = Non
     around = {**os.environ, **(env or {}), "WEFT_TEST_SEEN": str(seen)}
     command = [sys.executable, "-c", _CHILD, *argv]
     done = subprocess.run(
-        command, check=False, env=around, capture_output=True, text=True, timeout=900
+        command,
+        check=False,
+        env=around,
+        capture_output=True,
+        text=True,
+        timeout=900,
+        cwd=seen.parent,
     )
     assert done.returncode in (0, 1, 5), (argv, done.returncode, done.stderr[-2000:])
-    seconds, looks = json.loads(seen.read_text("utf-8"))
-    _, left_s, task = min(looks, key=lambda look: abs(look[0] - seconds / 3))
-    return Estimate(seconds, left_s, task)
+    seconds, cpu_s, looks = json.loads(seen.read_text("utf-8"))
+    _, _, left_s, _, task = min(looks, key=lambda look: abs(look[0] - seconds / 3))
+    left_cpu_s = min(looks, key=lambda look: abs(look[1] - cpu_s / 3))[3]
+    return Estimate(seconds, left_s, task, cpu_s, left_cpu_s)
 
 
 def table(found: Mapping[str, Estimate]) -> str:
     """A line a command."""
-    lines = [f"{'command':48s}  {'took':>7s}  {'left':>7s}  {'said':>7s}  {'off by':>7s}"]
+    head = f"{'command':44s}  {'took':>7s}  {'left':>7s}  {'said':>7s}  {'off by':>7s}"
+    lines = [f"{head}  {'CPU':>7s}  {'off by':>7s}"]
     for name, one in found.items():
         said = "-" if one.said_left_s is None else f"{one.said_left_s:.1f} s"
         lines.append(
-            f"{name:48s}  {one.seconds:5.1f} s  {one.left_s:5.1f} s  {said:>7s}  {one.factor:7.2f}"
+            f"{name:44s}  {one.seconds:5.1f} s  {one.left_s:5.1f} s  {said:>7s}  {one.factor:7.2f}"
+            f"  {one.cpu_s:5.1f} s  {one.cpu_factor:7.2f}"
         )
     return "\n".join(lines)
+
+
+_BENCH = "bench allreduce --twin frontera --nodes 64 --repeats 30"
+MADE: Mapping[str, str] = {
+    "fabric.json": "fabric generate frontera --nodes 8008 --whole -o fabric.json",
+    "net.txt": "fabric export fabric.json --to ibsim -o net.txt",
+    "a": f"{_BENCH} --dir a",
+    "b": f"{_BENCH} --seed 2 --dir b",
+}
+"""Files that the commands read, and the commands that write them."""
+COMMANDS = (
+    "fabric audit fabric.json",
+    "judge big.txt",
+    "compare a b",
+    "fabric show fabric.json",
+    "report a b -o page.html",
+    "check --twin frontera --nodes 128 --dir e",
+    "bench allreduce --twin frontera --nodes 128 --repeats 20 --dir c",
+    "judge files",
+    "history a b",
+    "fabric show net.txt",
+    "fabric audit net.txt",
+    "fabric export net.txt --to json -o net.json",
+    "fabric export fabric.json --to graphml -o net.graphml",
+    "fabric route net.txt --engine minhop",
+    "fabric route net.txt --engine updn",
+    "bench alltoall --twin frontera --nodes 32 --repeats 3 --dir d",
+    "fabric generate frontera --nodes 8008 --whole -o again.json",
+    "fabric show fabric.json --report fabric.html",
+    "check --twin frontera --nodes 512 --dir f",
+    "fabric route fabric.json",
+)
+N_SWEEPS, N_FILES = 12_000, 500
+
+
+def _sweep(of: int) -> str:
+    """A sweep of osu_latency; no two are alike."""
+    rows = (f"{1 << k:<22}{1.2 + (1 << k) / 12_000 * (1 + of % 97 / 970):.2f}" for k in range(22))
+    head = "# OSU MPI Latency Test v7.3\n# Size          Latency (us)\n"
+    return head + "\n".join(rows) + "\n"
+
+
+def main() -> None:
+    """A row a command, printed as it ends."""
+    folder, only = Path(sys.argv[1]), sys.argv[3] if len(sys.argv) > 3 else ""
+    (folder / "files").mkdir(parents=True, exist_ok=True)
+    (folder / "big.txt").write_text("".join(map(_sweep, range(N_SWEEPS))))
+    for number in range(N_FILES):
+        (folder / "files" / f"r{number}.txt").write_text(_sweep(number))
+    for name, words in MADE.items():
+        argv = [sys.executable, "-m", "weft.cli", *words.split()]
+        if not (folder / name).exists():
+            subprocess.run(argv, check=False, cwd=folder)
+    head = table({}).splitlines()[0]
+    print(head, flush=True)
+    for command in COMMANDS:
+        if only in command:
+            one = watched(command.split(), folder / "seen.json")
+            print(table({command: one}).splitlines()[1], one.task, flush=True)
+
+
+if __name__ == "__main__":
+    main()

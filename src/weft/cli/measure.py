@@ -15,6 +15,7 @@ from weft.cli.backend.opening import open_backend
 from weft.cli.command_line import repeat_command, resume_command
 from weft.cli.options import fresh_run_dir
 from weft.cli.output import emit, finding_lines, talk
+from weft.cli.progress.verb_phases import verb_phases
 from weft.cli.reach import refuse_unreachable
 from weft.cli.study.cost import StudyCost
 from weft.cli.study.sensitivity import require_sensible, try_other_values
@@ -37,6 +38,9 @@ NOTHING_GOES_ON = "nothing goes on running: weft ended what it had started"
 """After an interrupt: commands have a session of their own, which ends before weft does."""
 ESTIMATED_FROM = 10
 """Launches of a run whose time is announced."""
+PLAN_S, MEASURE_S, JUDGE_S = 1.5, 30.0, 1.0
+"""The ratio of the times of a run, for the bar, where none is announced: planning and judging are
+measured on a twin of 128 nodes; without long measuring nobody looks at a bar."""
 
 
 def measure_study(
@@ -64,6 +68,7 @@ def measure_study(
         raise InputError("--resume needs the run to go on with", expected="--dir RUN with it")
     from weft.study.plan.live import by_hand, on_machine
 
+    begin = verb_phases("running the study", plan=PLAN_S, measure=MEASURE_S, judge=JUDGE_S)
     backend, nodes = open_backend(choice, may_compare=True)
     document, text = with_own_launches(*study_on(nodes), backend)
     if simulator is not None:
@@ -80,11 +85,7 @@ def measure_study(
     for remark in made.remarks:
         talk(remark)
     if dry_run:
-        from weft.cli.dry_run import print_dry_run
-
-        print_dry_run(backend, made.launches, format_)
-        backend.close()
-        return int(ExitCode.GOOD)
+        return _show_launches(backend, made, format_)
     refuse_unreachable(choice, nodes)
     from weft.cli.recipe.container_launch import container_remarks
 
@@ -98,24 +99,34 @@ def measure_study(
         argv=sys.argv[1:],
         remarks=remarks,
     )
-    if not resume:
-        _announce(cost, made)
+    begin("measure", None if resume else _announced(cost, made))
     with kept_run(where):
         outcome, run = _execute(made, backend, meta, where, resume=resume, switches=switches)
     if varied is not None and outcome.complete:
         with kept_run(where):
             try_other_values(varied, made.launches, meta, where)
+    begin("judge")
     _print_result(run, outcome, format_, shown)
     if outcome.failures:
         return int(ExitCode.BENCHMARK)
     return int(ExitCode.GOOD if outcome.complete else ExitCode.NO_VERDICT)
 
 
-def _announce(cost: StudyCost, made: "StudyPlan") -> None:
+def _show_launches(backend: Backend, made: "StudyPlan", format_: str) -> int:
+    from weft.cli.dry_run import print_dry_run
+
+    print_dry_run(backend, made.launches, format_)
+    backend.close()
+    return int(ExitCode.GOOD)
+
+
+def _announced(cost: StudyCost, made: "StudyPlan") -> float | None:
+    """The seconds that a run of many launches was announced to take; None where none were."""
     n_launches = len(made.launches)
     seconds = cost.seconds(made.launches) if n_launches >= ESTIMATED_FROM else None
     if seconds is not None:
         talk(f"{n_launches} launches, {cost.line(seconds)}")
+    return seconds
 
 
 def simulated_by(backend: Backend, simulator: "Simulator", document: "Study") -> Backend:

@@ -15,6 +15,7 @@ from weft.core.documents.text_file import read_file_bytes
 from weft.core.errors import InputError, StorageError
 from weft.core.files import storage_error
 from weft.core.units import refuse_unusable
+from weft.core.work.progress import working
 
 if TYPE_CHECKING:
     import numpy as np
@@ -136,8 +137,14 @@ def uncollected() -> Iterator[None]:
 
 
 def _parse_each(path: Path, body: bytes) -> Iterator[dict[str, Any]]:
+    lines = io.BytesIO(body)
+    with working(f"reading {path.name}", ask=lambda: lines.tell() / max(len(body), 1)):
+        yield from _records(path, body, lines)
+
+
+def _records(path: Path, body: bytes, lines: io.BytesIO) -> Iterator[dict[str, Any]]:
     suspicious = _maybe_unusable(body)
-    for number, line in enumerate(io.BytesIO(body), start=1):
+    for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from weft.core.documents.text_file import open_file
 from weft.core.errors import InputError
 from weft.core.units import format_size
+from weft.core.work.progress import working
 
 if TYPE_CHECKING:
     from elftools.elf.sections import Section
@@ -74,7 +75,7 @@ def libnccl_of(file: BinaryIO, where: str) -> Libnccl:
         data = b"" if section is None else _data(section, n_bytes)
     except (ELFError, ValueError, KeyError, OverflowError, AttributeError, AssertionError) as error:
         raise refusal(f"no shared library ({error})") from error
-    names = frozenset(found[1].decode() for found in NAME.finditer(data))
+    names = _names(data)
     version = VERSION.search(data)
     if "NCCL_DEBUG" not in names:
         raise refusal("no variables of NCCL are in it")
@@ -85,6 +86,16 @@ def libnccl_of(file: BinaryIO, where: str) -> Libnccl:
     number = version[1].decode() if version is not None else ""
     signs = frozenset(one[1].decode() for one in PEER_SIGN.finditer(data))
     return Libnccl(number, names, interfaces, form, ATTENTION in data, signs)
+
+
+def _names(data: bytes) -> frozenset[str]:
+    names: set[str] = set()
+    at = 0
+    with working("reading names in the library", ask=lambda: at / len(data)):
+        for found in NAME.finditer(data):
+            at = found.end()
+            names.add(found[1].decode())
+    return frozenset(names)
 
 
 def _data(section: "Section", n_bytes_of_file: int) -> bytes:

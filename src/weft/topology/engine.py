@@ -70,10 +70,11 @@ def refusals() -> Iterator[None]:
 
 
 @contextmanager
-def engine_at_work(what: str) -> Iterator[Any]:
-    """The compiled module, while the engine tells how far its call is. Raises MissingError."""
+def engine_at_work(what: str, told_part: float = 1.0) -> Iterator[Any]:
+    """The compiled module, while the engine tells how far its call is, or how far `told_part` of
+    it. Raises MissingError."""
     engine = engine_module()
-    with working(what, ask=engine.share_done):
+    with working(what, ask=lambda: told_part * (engine.share_done() or 0.0)):
         yield engine
 
 

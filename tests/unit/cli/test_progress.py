@@ -1,6 +1,7 @@
 """What a command that takes long shows of its progress, in a log and on a terminal."""
 
 import io
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -9,9 +10,10 @@ from contextlib import contextmanager
 import pytest
 
 from weft.cli import output
+from weft.cli.progress import watch as watch_module
 from weft.cli.progress.watch import ProgressWatch, standing_line
 from weft.core.work import progress
-from weft.core.work.progress import WorkStanding, WorkUnderWay, by_time, each, working
+from weft.core.work.progress import WorkStanding, WorkUnderWay, by_time, each, phases, working
 
 
 def standing(done: float, total: float, elapsed_s: float, unit: str = "launch") -> WorkStanding:
@@ -57,6 +59,56 @@ def test_steps_of_different_length_have_weights() -> None:
     assert shares == [0.0, 0.75]
 
 
+def test_phases_take_their_part_of_the_whole() -> None:
+    with phases("a check", plan=1, measure=8, judge=1) as begin:
+        for name, share in {"plan": 0.0, "measure": 0.1, "judge": 0.9}.items():
+            begin(name)
+            now = WorkStanding.now()
+            assert now is not None
+            assert now.share == pytest.approx(share)
+
+
+def test_a_phase_of_known_length_counts_those_before_as_long_as_they_took() -> None:
+    with phases("a check", plan=1, measure=8, judge=1) as begin:
+        now = WorkStanding.now()
+        assert now is not None
+        now.task.began -= 3
+        for name, expected_s, share in (("measure", 6, 0.3), ("judge", None, 0.9)):
+            begin(name, expected_s)
+            now = WorkStanding.now()
+            assert now is not None
+            assert now.share == pytest.approx(share, abs=0.01)
+
+
+def test_phases_show_the_task_within_them() -> None:
+    with (
+        phases("a check", plan=1, measure=1) as begin,
+        working("alltoall 4 x 1", unit="launch", total=2),
+    ):
+        begin("measure")
+        now = WorkStanding.now()
+    assert now is not None
+    assert (now.task.what, now.share) == ("alltoall 4 x 1", 0.5)
+
+
+def test_a_forked_process_waits_for_the_bar_and_shows_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A fork while the thread writes would leave the stream's lock taken for ever."""
+    with terminal(monkeypatch) as (stream, watch), working("judging files", total=4):
+        monkeypatch.setattr(watch_module, "_WATCH", watch)
+        until_shown(stream, "judging files")
+        for _ in range(20):
+            child = os.fork()
+            if child == 0:
+                free = not watch.no_drawing.locked()
+                hidden = watch_module._WATCH is None and WorkStanding.now() is None
+                os._exit(0 if free and hidden else 1)
+            assert os.waitpid(child, 0)[1] == 0
+        assert WorkStanding.now() is not None
+        until_shown(stream, "judging files", len(stream.getvalue()))
+
+
 def test_a_task_by_time_is_not_over_before_it_ends() -> None:
     ask = by_time(0.01)
     time.sleep(0.02)
@@ -93,9 +145,9 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Terminal, Progre
             watch.close()
 
 
-def until_shown(stream: io.StringIO, text: str) -> None:
+def until_shown(stream: io.StringIO, text: str, after: int = 0) -> None:
     for _ in range(3000):
-        if text in stream.getvalue():
+        if text in stream.getvalue()[after:]:
             return
         time.sleep(0.01)
     raise AssertionError(f"no '{text}' in {stream.getvalue()!r}")
@@ -112,7 +164,7 @@ def test_a_bar_leaves_the_terminal_before_anything_else_is_printed(
             output.talk("a line")
             after = stream.getvalue()[before:]
             assert ERASED in after[: after.index("a line")]
-            until_shown(stream, "left")
+            until_shown(stream, "left", before + len(after))
             before = len(stream.getvalue())
         assert stream.getvalue()[before:].count(ERASED), "the work is over, and the bar is gone"
         n_shown = len(stream.getvalue())

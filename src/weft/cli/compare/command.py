@@ -8,8 +8,9 @@ import click
 from weft.cli.fail_on import fail_on_option, verdict_exit_code
 from weft.cli.options import ANY_PATH, ShareType
 from weft.cli.output import emit, format_option
+from weft.cli.progress.verb_phases import verb_phases
 from weft.core.errors import InputError
-from weft.core.work.progress import phases
+from weft.core.work.progress import each
 from weft.study.run.store import read_run
 
 READ_S, COMPARE_S = 6.6, 28.0
@@ -63,11 +64,11 @@ def command(
     larger = None
     impact: list[ImpactRow] = []
     limits = {"tolerance": tolerance, "margin": margin}
+    begin = verb_phases("comparing", read=READ_S, compare=COMPARE_S)
     if second is None:
-        with phases("comparing", read=READ_S, compare=COMPARE_S) as begin:
-            one = read_run(first)
-            begin("compare")
-            result = compare_arms(one, baseline=baseline, tolerance=tolerance, margin=margin)
+        one = read_run(first)
+        begin("compare")
+        result = compare_arms(one, baseline=baseline, **limits)
         larger = larger_command(one, result.findings)
         impact = impact_rows(one)
     elif baseline is not None:
@@ -76,7 +77,9 @@ def command(
             expected="one run with --baseline, or two runs without",
         )
     else:
-        result = compare_runs(read_run(first), read_run(second), **limits)
+        both = [read_run(run) for run in each((first, second), "reading runs", unit="run")]
+        begin("compare")
+        result = compare_runs(*both, **limits)
     rows = [row.to_record() for row in result.rows]
 
     def text() -> str:

@@ -4,6 +4,7 @@ Nothing is shown in the first seconds, with `weft --quiet`, or on standard outpu
 bar disappears when the work is over; elsewhere each minute leaves a line.
 """
 
+import os
 import sys
 import threading
 import time
@@ -37,6 +38,8 @@ class ProgressWatch:
         self._began = time.monotonic()
         self._over = threading.Event()
         self._lock = threading.Lock()
+        # INVARIANT: the thread writes, draws and imports only while it holds this.
+        self.no_drawing = threading.Lock()
         self._bar: Progress | None = None
         self._row: TaskID | None = None
         self._is_shown = False
@@ -64,12 +67,13 @@ class ProgressWatch:
             if self.quiet:
                 continue
             if not self._on_terminal:
-                output.talk(standing_line(standing, elapsed_s))
+                with self.no_drawing:
+                    output.talk(standing_line(standing, elapsed_s))
             elif standing is not None and elapsed_s >= SHORT_S:
                 self._draw(standing)
 
     def _draw(self, standing: WorkStanding) -> None:
-        with self._lock:
+        with self.no_drawing, self._lock:
             if self._bar is None:
                 self._bar, self._row = _rich_bar()
             assert self._row is not None
@@ -139,6 +143,31 @@ def _rich_bar() -> "tuple[Progress, TaskID]":
 _WATCH: ProgressWatch | None = None
 
 
+def _before_fork() -> None:
+    """A lock that the thread held at a fork would never be free in the child: it waits."""
+    if _WATCH is not None:
+        _WATCH.no_drawing.acquire()
+
+
+def _after_fork() -> None:
+    if _WATCH is not None:
+        _WATCH.no_drawing.release()
+
+
+def _in_child() -> None:
+    """The thread is not there. The parent's bar is not the child's to clear."""
+    global _WATCH
+    _after_fork()
+    _WATCH, output.BEFORE_OUTPUT = None, _nothing
+
+
+def _nothing() -> None:
+    """Nothing is drawn."""
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)
+
+
 def silence() -> None:
     """Show no progress of this command: `weft --quiet`."""
     if _WATCH is not None:
@@ -156,3 +185,4 @@ def watched_progress() -> Iterator[None]:
         yield
     finally:
         watch.close()
+        _WATCH, output.BEFORE_OUTPUT, progress.WHEN_OVER = None, _nothing, _nothing

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import BinaryIO, Self, TypeVar
+from typing import BinaryIO, Protocol, Self, TypeVar
 
 T = TypeVar("T")
 
@@ -24,7 +24,8 @@ NEARLY = 0.99
 @dataclass(slots=True)
 class WorkUnderWay:
     """One task. `total` and `done` count `unit`s; `step` is what the step under way counts.
-    Without a unit the share alone is meaningful. `ask` tells the share of the step under way."""
+    Without a unit the share alone is meaningful. `ask` tells the share of the step under way. Of a
+    frame the task within it is shown, where there is one."""
 
     what: str
     unit: str = ""
@@ -32,6 +33,7 @@ class WorkUnderWay:
     done: float = 0.0
     step: float = 1.0
     ask: Share | None = None
+    is_frame: bool = False
     began: float = field(default_factory=time.monotonic)
 
     def advance(self, step: float | None = None) -> None:
@@ -64,7 +66,8 @@ class WorkStanding:
         share = 0.0
         for task in reversed(tasks):
             share = task.share(share)
-        return cls(tasks[0], share, time.monotonic() - tasks[0].began)
+        named = next((task for task in tasks if not task.is_frame), tasks[0])
+        return cls(named, share, time.monotonic() - tasks[0].began)
 
     @property
     def left_s(self) -> float | None:
@@ -114,17 +117,39 @@ def each(
             task.advance()
 
 
+def _forget() -> None:
+    """In a process that was forked: its parent shows this work."""
+    global WHEN_OVER  # noqa: PLW0603
+    _TASKS.clear()
+    WHEN_OVER = lambda: None  # noqa: E731
+
+
+os.register_at_fork(after_in_child=_forget)
+
+
+class BeginPhase(Protocol):
+    """Begins a phase by its name. `expected_s`: the seconds that it will take, where they are
+    known; phases before it then count as long as they took."""
+
+    def __call__(self, name: str, expected_s: float | None = None) -> None:
+        """The phase begins."""
+
+
 @contextmanager
-def phases(what: str, **seconds: float) -> Iterator[Callable[[str], None]]:
+def phases(what: str, **seconds: float) -> Iterator[BeginPhase]:
     """A task of phases that follow each other, with about how long each takes: their ratio counts.
-    The function that it gives begins a phase by its name."""
+    The function that it gives begins a phase by its name. It is a frame of the tasks within."""
     names = list(seconds)
     with working(what, total=sum(seconds.values())) as task:
+        task.is_frame = True
 
-        def begin(name: str) -> None:
-            before = names[: names.index(name)]
-            task.done = sum(seconds[one] for one in before)
+        def begin(name: str, expected_s: float | None = None) -> None:
+            at = names.index(name)
+            task.done = sum(seconds[one] for one in names[:at])
+            if expected_s is not None:
+                task.done, seconds[name] = time.monotonic() - task.began, expected_s
             task.step = seconds[name]
+            task.total = task.done + sum(seconds[one] for one in names[at:])
 
         begin(names[0])
         yield begin

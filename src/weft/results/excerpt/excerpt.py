@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 import numpy as np
 
+from weft.core.work.progress import share_read, working
 from weft.results.excerpt.extremes import extremes, levels
 from weft.results.excerpt.headings import Headings, Span, TooVaried
 from weft.results.excerpt.row_lines import Ints, mixed, row_lines
@@ -105,7 +106,8 @@ def excerpt_of(file: BinaryIO, path: str, most_rows: int, note: Note) -> Excerpt
         file.seek(0)
         headings, kept = Headings(path), _Kept()
         try:
-            tail = _scan(file, headings, kept, note, is_binned=is_binned)
+            with working("reading rows", ask=share_read(file)):
+                tail = _scan(file, headings, kept, note, is_binned=is_binned)
             if kept.n_rows <= most_rows:
                 return None
             chosen, is_complete = _chosen(kept, most_rows)

@@ -7,7 +7,7 @@ from weft.bench.live.failure import HangError
 from weft.bench.model import Backend, Launch, Sample, State
 from weft.core.clock import Clock, system_clock
 from weft.core.errors import BenchmarkError, WeftError
-from weft.core.work.progress import WorkUnderWay, working
+from weft.core.work.progress import WorkUnderWay, by_time, working
 from weft.study.run.store import Failure, RunStore
 
 GIVE_UP_AFTER = 3
@@ -135,8 +135,10 @@ def execute(
                 if tally.switch:
                     break
                 progress.launching(launch)
+                work.ask, began = by_time(tally.took_s.get(launch.trial.id, 0.0)), clock()
                 progress.working(work, launch)
                 result = _run_one(launch, backend, store, clock)
+                tally.took_s[launch.trial.id] = clock() - began
                 work.advance()
                 tally.add(launch, result)
                 if isinstance(result, Failure):
@@ -211,13 +213,14 @@ def _run_one(
 class _Tally:
     """Counts unexpected failures: of trials that worked before, or while none has worked
     yet. A trial that has never worked while others do is a result, however often it fails; so is
-    one that needs a lost host."""
+    one that needs a lost host. `took_s`: of each trial what its last launch took."""
 
     n_done: int = 0
     in_a_row: int = 0
     failures: list[Failure] = field(default_factory=list)
     worked: set[str] = field(default_factory=set)
     switch: str = ""
+    took_s: dict[str, float] = field(default_factory=dict)
 
     def add(self, launch: Launch, result: list[Sample] | Failure) -> None:
         if not isinstance(result, Failure):

@@ -17,6 +17,7 @@ from weft.core.documents.document_text import read_json_file, read_toml_file
 from weft.core.documents.text_file import read_file_bytes
 from weft.core.errors import InputError, StorageError
 from weft.core.jsonl import MOST_BYTES, LineWriter, read_lines, uncollected
+from weft.core.work.progress import each
 from weft.launch.secret_text import mask_forms, mask_text
 from weft.study.run.launch_record import KnownTrials, launch_from_record, launch_to_record
 from weft.study.run.run_folder import EARLIER, FILES, FOLDERS, SAMPLES, RunFolder, disk_errors
@@ -334,7 +335,8 @@ def _read_samples(run_dir: Path) -> _Read:
     """INVARIANT: a launch counts once, from the first file (by name) in which it is over; samples
     without a `done` after them in the same file belong to a launch in flight at a kill."""
     read = _Read({}, {}, [], {})
-    for path in sorted((run_dir / SAMPLES).glob("*.jsonl")):
+    paths = sorted((run_dir / SAMPLES).glob("*.jsonl"))
+    for path in each(paths, "reading samples", weights=[path.stat().st_size for path in paths]):
         lines = read_lines(path)
         if lines.truncated_tail:
             read.remarks.append(f"{path.name}: a half-written last line is ignored")

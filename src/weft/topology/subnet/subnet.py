@@ -4,7 +4,7 @@ import json
 import signal
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 PortKey = tuple[int, int]
 Kind = Literal["switch", "ca", "router"]
+
+BYTES_PART = 0.5
+"""For the bar, of the time that a document takes: its bytes are read in the first quarter (measured
+with 28 MB), and nothing tells how far its parsing is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +160,7 @@ class Subnet:
         for path in paths:
             _require_readable(path)
         try:
-            with _interruptible(), engine_at_work("reading files") as engine:
+            with _interruptible(), _at_work_on(paths) as engine:
                 return cls(engine.read_subnet(list(paths)))
         except OSError as error:
             raise InputError(str(error), expected="files that can be read") from error
@@ -338,6 +342,17 @@ def _require_readable(path: str) -> None:
             f"'{path}' is a directory", expected="files", hint=f"name them: {path.rstrip('/')}/*"
         )
     refuse_endless(path, expected="files that a tool wrote, or <(zcat FILE)")
+
+
+def is_parsed_at_once(paths: Sequence[str]) -> bool:
+    """Whether the files are documents, which are parsed once all of their bytes are read; the other
+    formats are read line by line."""
+    return any(path.endswith(".json") for path in paths)
+
+
+def _at_work_on(paths: Sequence[str]) -> AbstractContextManager[Any]:
+    part = BYTES_PART if is_parsed_at_once(paths) else 1.0
+    return engine_at_work("reading files", part)
 
 
 @contextmanager

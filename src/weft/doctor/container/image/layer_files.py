@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from weft.core.units import format_size
+from weft.core.work.progress import share_read, working
 from weft.doctor.container.image.image_part import ImagePart
 from weft.doctor.container.image.layer_stream import DAMAGE, LayerBlob, LayerStream, Packing
 from weft.doctor.container.image.tar_members import BLOCK_BYTES, TarMember, TarReader
@@ -155,7 +156,10 @@ class LayerFiles:
     ) -> Iterator[TarReader]:
         blob = self.layers[index]
         try:
-            with open_regular(blob.path, follow=True) as raw:
+            with (
+                open_regular(blob.path, follow=True) as raw,
+                working(f"reading layer {index + 1}", ask=share_read(raw)),
+            ):
                 yield TarReader(LayerStream(raw, blob, is_over))
         except DAMAGE as error:
             raise self.refusal(index, f"damaged ({error})") from error

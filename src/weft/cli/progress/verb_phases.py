@@ -1,0 +1,17 @@
+"""The phases of the verb that runs, for the bar."""
+
+import click
+
+from weft.core.work.progress import BeginPhase, phases
+
+
+def verb_phases(what: str, **seconds: float) -> BeginPhase:
+    """As `phases`, until the verb that runs has ended; of none where none runs."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return _nothing
+    return context.with_resource(phases(what, **seconds))
+
+
+def _nothing(name: str, expected_s: float | None = None) -> None:
+    """No phase begins where no verb runs."""
