@@ -335,8 +335,7 @@ def _read_samples(run_dir: Path) -> _Read:
     """INVARIANT: a launch counts once, from the first file (by name) in which it is over; samples
     without a `done` after them in the same file belong to a launch in flight at a kill."""
     read = _Read({}, {}, [], {})
-    paths = sorted((run_dir / SAMPLES).glob("*.jsonl"))
-    for path in each(paths, "reading samples", weights=[path.stat().st_size for path in paths]):
+    for path in each(sorted((run_dir / SAMPLES).glob("*.jsonl")), "reading samples"):
         lines = read_lines(path)
         if lines.truncated_tail:
             read.remarks.append(f"{path.name}: a half-written last line is ignored")
