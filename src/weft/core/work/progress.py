@@ -145,9 +145,11 @@ def phases(what: str, **seconds: float) -> Iterator[BeginPhase]:
 
         def begin(name: str, expected_s: float | None = None) -> None:
             at = names.index(name)
-            task.done = sum(seconds[one] for one in names[:at])
             if expected_s is not None:
-                task.done, seconds[name] = time.monotonic() - task.began, expected_s
+                # Of the phases before only the sum counts.
+                took_s = (time.monotonic() - task.began) / max(at, 1)
+                seconds.update({**dict.fromkeys(names[:at], took_s), name: expected_s})
+            task.done = sum(seconds[one] for one in names[:at])
             task.step = seconds[name]
             task.total = task.done + sum(seconds[one] for one in names[at:])
 
