@@ -135,7 +135,7 @@ COMMANDS = (
     "check --twin frontera --nodes 512 --dir f",
     "fabric route fabric.json",
 )
-N_SWEEPS, N_FILES = 12_000, 500
+N_SWEEPS, N_FILES = 60_000, 2_000
 
 
 def _sweep(of: int) -> str:

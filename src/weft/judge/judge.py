@@ -7,6 +7,7 @@ from weft.catalog.machine.generic import Hardware
 from weft.catalog.machine.platform import Platform
 from weft.catalog.tools import NCCL_TOOLS
 from weft.core.errors import InputError
+from weft.core.work.progress import each
 from weft.judge.anomalies.table_agreement import across_tables
 from weft.judge.causes.causes import CauseCase, likely_causes
 from weft.judge.expectation.conditions import Given
@@ -59,6 +60,7 @@ def judge_results(
     ask = predictor(place.platform) if place.platform is not None else None
     most = _most_ranks(results.tables)
     fleet = _fleet(results.path, against, given, place)
+    n_rows = [len(table.rows) for table in results.tables]
     tables = [
         judge_table(
             table,
@@ -69,7 +71,7 @@ def judge_results(
             link_class=place.is_link_class,
             fleet=fleet,
         )
-        for table in results.tables
+        for table in each(results.tables, "judging tables", weights=n_rows)
     ]
     rows = _rows_of(tables, across_tables(results.tables, rules()))
     causes = _causes(rows, place, log, evidence)

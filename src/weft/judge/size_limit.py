@@ -79,6 +79,11 @@ def read_file(path: Path) -> ReadFile:
     return ReadFile(results, log.whole() if is_long else log_in(path), head_of(path))
 
 
+def may_be_long(path: Path) -> bool:
+    """Whether the file has room for more than `MOST_ROWS` lines of rows."""
+    return _size_of(path) > MOST_ROWS * _LEAST_BYTES_OF_A_ROW
+
+
 def _packed_or_long(path: Path, n_bytes: int, log: "_PiecesLog") -> ReadFile | None:
     """A packed file, or the excerpt of a long one; None for all others."""
     with open_file(path, expected=EXPECTED_FILE, most_bytes=MOST_RESULT_BYTES) as file:
