@@ -22,8 +22,8 @@ TOOLS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "sinfo", "scontrol
 LIMIT_S = 60.0
 NODES = ("n1", "n2", "n3")
 TREE = """\
-SwitchName=leaf1 Nodes=n[1-2]
-SwitchName=leaf2 Nodes={rest}
+SwitchName=leaf1 Nodes={leaf1}
+SwitchName=leaf2 Nodes={leaf2}
 SwitchName=spine Switches=leaf[1-2]
 """
 CONF = """\
@@ -88,7 +88,9 @@ class Slurm:
         for node, port in zip(self.nodes, ports, strict=True):
             conf += NODE.format(node=node, host=host, port=port)
         (self.folder / "slurm.conf").write_text(conf + self.more)
-        (self.folder / "topology.conf").write_text(TREE.format(rest=",".join(self.nodes[2:])))
+        leaves = [",".join(some) for some in (self.nodes[:2], self.nodes[2:])]
+        tree = TREE.format(leaf1=leaves[0], leaf2=leaves[1])
+        (self.folder / "topology.conf").write_text(tree)
         (self.folder / "state").mkdir()
         key = self.folder / "key"
         key.write_bytes(os.urandom(128))

@@ -12,24 +12,26 @@ from weft.study.history.history_findings import day_of
 from weft.study.history.history_run import HistoryRun
 from weft.study.history.run_components import NODE, NamedComponent
 from weft.study.history.run_folders import ReadRow, run_directories
+from weft.study.run.metadata import VERDICT
 from weft.study.run.run_folder import RUN_FILE
+from weft.study.run.store import read_meta
 
 MOST_READ = 30
 """Earlier runs that are looked at, the newest: a month of nights."""
 
 
 def earlier_checks(places: Sequence[Path], now: HistoryRun, read: ReadRow) -> list[HistoryRun]:
-    """The checks before this one that came to a verdict, the newest first: of this fabric, with a
+    """The checks before this one that gave a verdict, the newest first: of this fabric, with a
     clock that was set, and no copy of it. Raises InputError for a place that cannot be read."""
     found = [path for place in places for path in _newest(place)][: MOST_READ + 1]
     rows = []
     for path in found:
         try:
-            row = read(path)
+            row, answered = read(path), VERDICT in read_meta(path)
         except InputError:
             continue
         is_other = row.identity != now.identity and row.started_unix_s < now.started_unix_s
-        judged = row.components.verdict and not row.components.why_not and not row.no_time
+        judged = answered and row.components.verdict and not row.components.why_not and not row.no_time
         if is_other and judged and row.fabric == now.fabric:
             rows.append(row)
     return sorted(rows, key=lambda row: -row.started_unix_s)

@@ -21,13 +21,13 @@ from weft.cli.options import FILE, FOLDER, options_as
 from weft.cli.output import emit, talk, terminal_width
 from weft.core.errors import ExitCode, InputError, MissingError, StorageError
 from weft.core.files import HeldFolder, write_whole
-from weft.core.finding import Finding
+from weft.core.finding import Finding, verdict_of
 from weft.core.shell_line import quoted, shell_line
 from weft.launch.secret_text import mask_forms
 from weft.report.page import page_of, write_page
-from weft.study.run.metadata import AGAINST
+from weft.study.run.metadata import AGAINST, VERDICT
 from weft.study.run.run_folder import RUN_FILE, SAMPLES
-from weft.study.run.store import StudyRun, read_meta
+from weft.study.run.store import StudyRun, note_in_run, read_meta
 
 SCHEMA = "weft.check/1"
 ONLY = "--only"
@@ -182,8 +182,13 @@ def print_answer(answer: CheckAnswer, format_: str, *, matrix: bool) -> None:
 
 
 def give_answer(answer: CheckAnswer, shown: AnswerChoice, format_: str) -> int:
-    """Print the answer, write the drain list where one is asked for; the exit code."""
+    """Print the answer, note the verdict in the run, write the drain list where one is asked for;
+    the exit code."""
     print_answer(answer, format_, matrix=shown.matrix)
+    if not answer.replay:
+        # A disk that refuses costs this run's place as evidence, not the verdict.
+        with contextlib.suppress(StorageError, InputError):
+            note_in_run(answer.directory, {VERDICT: verdict_of(answer.verdict.findings).value})
     if shown.drain_file is not None:
         # A run that is judged again has no launch to go on with.
         kept = contextlib.nullcontext() if answer.replay else kept_run(answer.directory)

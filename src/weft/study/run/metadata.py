@@ -18,6 +18,9 @@ from weft.launch.secret_text import MASK, mask_text, mask_words
 AGAINST = "against"
 """The key of the earlier check that a check is compared with."""
 
+VERDICT = "verdict"
+"""The key of the verdict that a check gave: one that was ended before has none."""
+
 AGAIN = "again"
 """The key of the options that repeat a check, each a list of its words."""
 
