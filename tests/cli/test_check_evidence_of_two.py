@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from weft.cli import run
+from weft.study.run.store import read_run
 
 Capture = pytest.CaptureFixture[str]
 SLOW = ("--plant", "n003 slow=3")
@@ -56,6 +57,21 @@ def test_a_good_check_between_two_bad_ones_takes_the_evidence_away(tmp_path: Pat
 def test_a_cable_between_switches_drains_nobody(tmp_path: Path) -> None:
     for name in ("monday", "tuesday"):
         _, text = check(tmp_path, name, "--plant", "leaf-01[4] rate=0.25")
+    assert "scontrol" not in text
+
+
+def test_a_check_that_measured_all_and_gave_no_verdict_is_no_evidence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "runs").mkdir()
+    where = ("--dir", str(tmp_path / "runs/monday"))
+    with monkeypatch.context() as patch:
+        patch.setattr("weft.cli.check.command.judge_run", lambda *_: time.sleep(600))
+        assert run(["check", *TWIN, *SLOW, "--within", "5s", *where]) == 5
+    assert read_run(tmp_path / "runs/monday").complete
+    code, text = check(tmp_path, "tuesday", *SLOW, "--seed", "2")
+    assert code == 1
+    assert "n003: no earlier check measured it" in text
     assert "scontrol" not in text
 
 

@@ -25,9 +25,11 @@ from weft.cli import run
 from weft.study.history.history_run import HistoryRun
 from weft.study.run.store import StudyRun
 
-CABLE = "leaf-01[5] <-> spine-01[1]"
+CABLE = "leaf-01[5] <-> spine-02[1]"
 N, AT = 20, 13
 """Checks of a history, and the first with the fault: Sunday 2026-11-15."""
+N_QUIET = 28
+"""So many that a step of the whole fabric would show, too: with 20 checks weft cannot tell."""
 
 Capture = pytest.CaptureFixture[str]
 Bases = dict[str, StudyRun]
@@ -38,8 +40,8 @@ def bases(tmp_path_factory: pytest.TempPathFactory) -> Bases:
     folder = tmp_path_factory.mktemp("bases")
     slow_cable = ("--plant", "leaf-01[5] rate=0.85")
     return {
-        "sound": measured_check(folder / "sound"),
-        "cable": measured_check(folder / "cable", *slow_cable),
+        "sound": measured_check(folder / "sound", nodes=8),
+        "cable": measured_check(folder / "cable", *slow_cable, nodes=8),
     }
 
 
@@ -66,7 +68,7 @@ def with_fault(sound: StudyRun, night: Night) -> list[Night]:
 
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [("node", "n003"), ("pair", "n002 - n011"), ("cable", CABLE)],
+    [("node", "n003"), ("pair", "n002 - n007"), ("cable", CABLE)],
 )
 def test_a_planted_component_is_named_with_its_date_and_what_changed_there(
     kind: str, name: str, bases: Bases, tmp_path: Path, capsys: Capture
@@ -74,7 +76,7 @@ def test_a_planted_component_is_named_with_its_date_and_what_changed_there(
     settings = {"kernel": "6.99"}
     night = {
         "node": Night(bases["sound"], slow_node("n003", 1.08), settings),
-        "pair": Night(bases["sound"], slow_pair("n002", "n011", 1.15), settings),
+        "pair": Night(bases["sound"], slow_pair("n002", "n007", 1.15), settings),
         "cable": Night(bases["cable"], settings=settings),
     }[kind]
     write_nights(tmp_path / "runs", with_fault(bases["sound"], night), seed=7)
@@ -106,20 +108,20 @@ def test_a_repaired_node_is_a_note_and_its_accusations_are_counted(
     bases: Bases, tmp_path: Path, capsys: Capture
 ) -> None:
     sound, slow = Night(bases["sound"]), Night(bases["sound"], slow_node("n003", 1.3))
-    paths = write_nights(tmp_path / "runs", [sound] * 7 + [slow] * 6 + [sound] * 7, seed=5)
+    paths = write_nights(tmp_path / "runs", [sound] * 10 + [slow] * 8 + [sound] * 10, seed=5)
     code, found = history(capsys, tmp_path / "runs")
     notes = [one for one in found["findings"] if one["facts"].get("name") == "n003"]
     assert code == 0
     assert {one["severity"] for one in notes} == {"good", "note"}
     (accused,) = [one for one in notes if one["kind"] == "anomaly"]
-    assert accused["facts"]["runs"] == [str(path) for path in paths[7:13]]
-    assert accused["sentence"].startswith("node n003: accused by 6 of 20 checks (6 as bad)")
+    assert accused["facts"]["runs"] == [str(path) for path in paths[10:18]]
+    assert accused["sentence"].startswith("node n003: accused by 8 of 28 checks (8 as bad)")
 
 
 def test_healthy_checks_are_good_and_say_which_step_would_have_shown(
     bases: Bases, tmp_path: Path, capsys: Capture
 ) -> None:
-    write_nights(tmp_path / "runs", [Night(bases["sound"])] * N, seed=11)
+    write_nights(tmp_path / "runs", [Night(bases["sound"])] * N_QUIET, seed=11)
     code, found = history(capsys, tmp_path / "runs")
     assert code == 0
     assert not moved(found)
@@ -163,7 +165,7 @@ def test_a_kept_row_is_judged_again_where_a_file_of_the_run_changed(
     first = kept_rows.read_row(path)
     assert kept_rows.read_row(path) == first
     assert len(judged) == 1
-    assert len(first.components.slowness) > 2 * 16
+    assert len(first.components.slowness) > 2 * 8
     slow = night_run(Night(bases["sound"], slow_node("n001", 2)), 0, np.random.default_rng(1))
     shutil.rmtree(path)
     again = kept_rows.read_row(write_check(path, slow))

@@ -26,8 +26,8 @@ from weft.core.shell_line import quoted, shell_line
 from weft.launch.secret_text import mask_forms
 from weft.report.page import page_of, write_page
 from weft.study.run.metadata import AGAINST, VERDICT
-from weft.study.run.run_folder import RUN_FILE, SAMPLES
-from weft.study.run.store import StudyRun, note_in_run, read_meta
+from weft.study.run.run_folder import RUN_FILE, SAMPLES, RunFolder
+from weft.study.run.store import RunStore, StudyRun, read_meta
 
 SCHEMA = "weft.check/1"
 ONLY = "--only"
@@ -186,9 +186,7 @@ def give_answer(answer: CheckAnswer, shown: AnswerChoice, format_: str) -> int:
     the exit code."""
     print_answer(answer, format_, matrix=shown.matrix)
     if not answer.replay:
-        # A disk that refuses costs this run's place as evidence, not the verdict.
-        with contextlib.suppress(StorageError, InputError):
-            note_in_run(answer.directory, {VERDICT: verdict_of(answer.verdict.findings).value})
+        _note_verdict(answer)
     if shown.drain_file is not None:
         # A run that is judged again has no launch to go on with.
         kept = contextlib.nullcontext() if answer.replay else kept_run(answer.directory)
@@ -198,6 +196,15 @@ def give_answer(answer: CheckAnswer, shown: AnswerChoice, format_: str) -> int:
         raise InputError("--evidence has no effect alone", expected="--drain FILE")
     verdict = answer.verdict
     return verdict_exit_code(verdict.exit_code, verdict.findings)
+
+
+def _note_verdict(answer: CheckAnswer) -> None:
+    """A disk that refuses costs the run its place as evidence, not this verdict."""
+    with (
+        contextlib.suppress(StorageError, InputError, OSError),
+        RunStore(RunFolder(answer.directory)) as store,
+    ):
+        store.remember({VERDICT: verdict_of(answer.verdict.findings).value})
 
 
 def earlier_run_of(run_dir: Path) -> Path | None:

@@ -136,7 +136,9 @@ class RunStore:
     def remember(self, more: Mapping[str, Any]) -> None:
         """Add facts to run.toml that a run learns while it runs."""
         self.folder.refuse_lost()
-        _add_to_record(self.folder, self.run_dir, more)
+        meta = {**read_meta(self.run_dir), **more}
+        text = mask_forms(tomli_w.dumps(meta))
+        self.folder.write_part("run.toml", text, what="record of the run")
 
     def set_plan(self, launches: Sequence[Launch]) -> None:
         """Write plan.jsonl, or check that it is this plan. Raises InputError when it is not."""
@@ -243,18 +245,6 @@ def _not_read_back(run_dir: Path, why: str) -> StorageError:
         where=str(run_dir),
         expected="the samples that were written; only weft changes a run directory",
     )
-
-
-def note_in_run(run_dir: Path, more: Mapping[str, Any]) -> None:
-    """Add facts to run.toml of a run that is over. Raises StorageError on a disk that refuses, and
-    InputError where there is no run."""
-    with contextlib.closing(RunFolder(run_dir)) as folder:
-        _add_to_record(folder, run_dir, more)
-
-
-def _add_to_record(folder: RunFolder, run_dir: Path, more: Mapping[str, Any]) -> None:
-    text = mask_forms(tomli_w.dumps({**read_meta(run_dir), **more}))
-    folder.write_part("run.toml", text, what="record of the run")
 
 
 def read_meta(run_dir: Path) -> dict[str, Any]:
