@@ -99,19 +99,19 @@ class Slurm:
                  "seed-file": "seed"}  # fmt: skip
         files = [f"--{option}={self.folder / name}" for option, name in names.items()]
         self._daemon("munged", "--foreground", "--force", "--num-threads=1", *files)
-        self._wait("munge", (self.folder / "socket").exists)
+        self.wait("munge", (self.folder / "socket").exists)
         self._daemon("slurmctld", "-D")
         for node in self.nodes:
             self._daemon("slurmd", "-D", "-N", node)
         idle = ["sinfo", "--noheader", "--states=idle", "--Node", "--format=%N"]
-        self._wait("idle nodes", lambda: self.say(idle).split() == list(self.nodes))
+        self.wait("idle nodes", lambda: self.say(idle).split() == list(self.nodes))
 
     def submit(self, node: str) -> str:
         """A sleeping job on that node, once it runs; its number."""
         argv = ["sbatch", "--parsable", "-w", node, "--output=/dev/null", "--wrap", "sleep 300"]
         number = self.say(argv).strip()
         running = ["squeue", "--noheader", "--states=RUNNING", "--format=%A"]
-        self._wait(f"job {number}", lambda: number in self.say(running).split())
+        self.wait(f"job {number}", lambda: number in self.say(running).split())
         return number
 
     def say(self, argv: list[str]) -> str:
@@ -135,12 +135,13 @@ class Slurm:
             )
         )
 
-    def _wait(self, what, there) -> None:
-        until = time.monotonic() + LIMIT_S
+    def wait(self, what, there, limit_s=LIMIT_S) -> None:
+        """Until `there` says so. Fails with the daemons' logs."""
+        until = time.monotonic() + limit_s
         while not there():
             if time.monotonic() > until:
                 logs = [path.read_text()[-800:] for path in self.folder.glob("*.log")]
-                raise AssertionError(f"no {what} in {LIMIT_S:g} s\n" + "\n".join(logs))
+                raise AssertionError(f"no {what} in {limit_s:g} s\n" + "\n".join(logs))
             time.sleep(0.1)
 
 

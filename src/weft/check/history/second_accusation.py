@@ -31,8 +31,8 @@ def earlier_checks(places: Sequence[Path], now: HistoryRun, read: ReadRow) -> li
         except InputError:
             continue
         is_other = row.identity != now.identity and row.started_unix_s < now.started_unix_s
-        judged = answered and row.components.verdict and not row.components.why_not and not row.no_time
-        if is_other and judged and row.fabric == now.fabric:
+        judged = row.components.verdict and not row.components.why_not and not row.no_time
+        if is_other and answered and judged and row.fabric == now.fabric:
             rows.append(row)
     return sorted(rows, key=lambda row: -row.started_unix_s)
 
