@@ -2,15 +2,14 @@
 
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 from weft.bench.twin.backend import simulate
+from weft.bench.twin.gpu.rails import inside_of_switched_node
 from weft.catalog.libraries.nccl import nccl_constants
 from weft.catalog.load import platform, published_figures
 from weft.catalog.machine.platform import PublishedFigure
+from weft.topology.fabric_spec import Document
 
-N_NV_SWITCHES = 4
-"""Of an HGX H100 board: NVIDIA, DGX H100 architecture."""
 NODE_DELAY_PS = 250_000
 """Of a link inside a node. Assumed."""
 NVLS_REDUCTION_NS = 300
@@ -19,28 +18,15 @@ NVLS_OUTSTANDING = 4096
 """Pieces of a GPU under way: 16 MiB. Assumed."""
 
 
-def h100_node(share: float) -> dict[str, Any]:
-    """Eight GPUs on four NvSwitches, their links at a share of what NCCL counts on."""
-    gpus = platform("azure-ndv5").gpus
-    assert gpus is not None
-    assert gpus.nvlink is not None
-    link_bits_per_s = round(share * gpus.nvlink.value * 8e9 / N_NV_SWITCHES)
-    pcie_bits_per_s = round(gpus.pcie.value * 8e9)
-    numbers = range(round(gpus.per_node.value))
-    switches_of = [f"nvs{switch}" for switch in range(N_NV_SWITCHES)]
-    vertices = [{"name": "root", "kind": "root_complex"}]
-    vertices += [{"name": name, "kind": "nv_switch"} for name in switches_of]
-    vertices += [{"name": f"gpu{gpu}", "kind": "gpu"} for gpu in numbers]
-    pairs = [("root", f"hca{gpu}") for gpu in numbers] + [("root", f"gpu{gpu}") for gpu in numbers]
-    links = [
-        {"a": a, "b": b, "bits_per_s": pcie_bits_per_s, "delay_ps": NODE_DELAY_PS} for a, b in pairs
-    ]
-    links += [
-        {"a": f"gpu{gpu}", "b": name, "bits_per_s": link_bits_per_s, "delay_ps": NODE_DELAY_PS}
-        for gpu in numbers
-        for name in switches_of
-    ]
-    return {"vertices": vertices, "links": links, "ranks_on": [f"gpu{gpu}" for gpu in numbers]}
+def h100_node(share: float) -> Document:
+    """Eight H100 on NvSwitches, their links at a share of what NCCL counts on."""
+    made = platform("azure-ndv5")
+    assert made.gpus is not None
+    assert made.gpus.nvlink is not None
+    nvlink = made.gpus.nvlink.model_copy(update={"value": share * made.gpus.nvlink.value})
+    gpus = made.gpus.model_copy(update={"nvlink": nvlink})
+    node = inside_of_switched_node(made.model_copy(update={"gpus": gpus}))
+    return {**node, "links": [{**link, "delay_ps": NODE_DELAY_PS} for link in node["links"]]}
 
 
 def slices_busbw_gb_s(
