@@ -184,6 +184,9 @@ ENVIRONMENTS = [
     ),
     *((launcher, spec(**OVER_SSH, as_root=True), {}) for launcher in ("hydra", "intel", "mvapich")),
     ("srun", spec(**TWO_HOSTS), {}),
+    ("srun", spec(**TWO_HOSTS, pmi="pmi2"), {}),
+    # The plugin looks for the nodes of a step in the list of the job's.
+    ("srun", spec(**TWO_HOSTS, pmi="pmix_v4"), {"SLURM_JOB_NODELIST": "node1,node2"}),
     ("srun", spec(**OVER_SSH), {"FI_TCP_IFACE": "ib0", "OMPI_MCA_btl_tcp_if_include": "ib0"}),
     (
         "srun",
