@@ -44,8 +44,17 @@ PARTS = (
 
 
 SIMULATED_LONG = {"in-network", "rails", "steady state", "permutations", "Slingshot"}
+LIMITS_S = {"rails": 1800}
+"""Of parts that need longer than other tests: 470 nodes, and 1,024 GPUs packet by packet."""
 NUMBERS = [
-    pytest.param(number, id=part, marks=[pytest.mark.slow] * (part in SIMULATED_LONG))
+    pytest.param(
+        number,
+        id=part,
+        marks=[
+            *[pytest.mark.slow] * (part in SIMULATED_LONG),
+            *[pytest.mark.timeout(LIMITS_S[part]) for _ in range(part in LIMITS_S)],
+        ],
+    )
     for number, part in enumerate(PARTS)
 ]
 

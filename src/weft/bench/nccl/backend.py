@@ -23,6 +23,7 @@ from weft.core.files import HeldFolder, write_part
 from weft.core.parallel import in_parallel
 from weft.core.process import Ending, Limits, run
 from weft.core.words import counted
+from weft.launch.launchers.container import RankContainer, edf_text, in_container, refuse_launcher
 from weft.launch.mpi import Mpi
 from weft.launch.recipe import Recipe, make_recipe
 from weft.launch.redact_text import redact_output
@@ -73,7 +74,7 @@ class NcclBackend:
 
     `adapters` are the network devices of each rank of a node, where a pair is a pair of ranks.
     A launch ends after the trial's `timeout_s`, whatever it does. Before `prepare`, `recipe` names
-    the run directory by its plain name.
+    the run directory by its plain name. In a `container` each rank starts the image's program.
     """
 
     name = "live"
@@ -90,7 +91,11 @@ class NcclBackend:
         adapters: Sequence[str] = (),
         site: LaunchSite | None = None,
         clock: Clock = system_clock,
+        container: RankContainer | None = None,
     ) -> None:
+        if container is not None:
+            refuse_launcher(container, mpi.launcher_kind)
+        self._container = container
         self.mpi = mpi
         self.nodes = tuple(nodes)
         self.tests = tests
@@ -149,6 +154,7 @@ class NcclBackend:
             "tool": self.tests.tool,
             "program": self.tests.path,
             "gpus_per_node": self.tests.gpus_per_node,
+            **({} if self._container is None else {"container": self._container.to_record()}),
         }
 
     def close(self) -> None:
@@ -216,7 +222,14 @@ class NcclBackend:
             pmi=self.mpi.pmi,
             limit_s=launch.trial.timeout_s,
         )
-        return make_recipe(self.mpi, spec, site.cwd(self._run_dir))
+        files = {}
+        if self._container is not None:
+            document = spec.hostfile.with_suffix(".toml")
+            if self._container.runtime == "ce":
+                variables = {**self._container.variables, **spec.env}
+                files[document] = edf_text(self._container, variables)
+            spec = in_container(spec, self._container, document)
+        return make_recipe(self.mpi, spec, site.cwd(self._run_dir), files)
 
     def _given_up(self, trial: Trial, group: NcclGroup) -> str | None:
         """The host for which a group is left out: a failure may cost the whole time limit. Launches

@@ -90,6 +90,7 @@ _REMOTE = ("remote process", "network error", "unhandled system error")
 _NO_PROGRAM = re.compile(
     r"(?:execvp error on file|execve\(\)|unable to find the specified executable|"
     r"could not (?:find|access) (?:an|or execute an)? ?executable|command not found|"
+    r"attempted to invoke a command that was not found|executable file [^\n]*not found|"
     r"Executable: )[^\n]*"
 )
 _NO_LIBRARY = re.compile(r"error while loading shared libraries: (\S+):")

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from weft.cli.backend.choice import KUBERNETES, BackendChoice, container_options
+from weft.cli.backend.choice import KUBERNETES, BackendChoice
 from weft.cli.check.kubernetes import START_LIMIT, PodPlace
 from weft.cli.check.plan import PlanChoice, Setup, read_fabric, set_up
 from weft.cli.options import FILE, options_as, refuse_together
 from weft.core.errors import InputError, MissingError
 from weft.core.units import parse_duration, parse_size
+from weft.launch.launchers.container import BARE
 
 if TYPE_CHECKING:
     from weft.bench.live.backend import LiveBackend
@@ -57,7 +58,7 @@ _OPTIONS = (
         "--tests",
         metavar="PATH",
         help="With --with: the program or folder of nccl-tests. Default: all_reduce_perf on PATH, "
-        "as its module sets it; in pods the program in the image.",
+        "as its module sets it; in pods and containers the program in the image.",
     ),
     click.option(
         "--launch-limit",
@@ -139,7 +140,7 @@ def _set_up_nccl(
     place = (
         PodPlace(nccl, choice, n_gpus)
         if choice.launcher == KUBERNETES
-        else _HostPlace(find_tests(nccl.tests, library), choice, n_gpus)
+        else _HostPlace(_path(nccl, choice), choice, n_gpus)
     )
     nodes = place.nodes
     if len(nodes) < 2:
@@ -185,6 +186,14 @@ def _set_up_nccl(
     return Setup(place.backend(tests, rails), fabric, launches, adaptive, plan)
 
 
+def _path(nccl: NcclChoice, choice: BackendChoice) -> str:
+    """The program of nccl-tests: in an image as it is named, else on this machine. Raises
+    MissingError."""
+    if choice.container not in (None, BARE):
+        return nccl.tests or DEFAULT_TEST
+    return find_tests(nccl.tests, str(nccl.library))
+
+
 def find_tests(named: str | None, library: str) -> str:
     """The program: a named file, one below a named folder, or the first on PATH. Raises
     MissingError."""
@@ -214,7 +223,6 @@ def _refuse_others(choice: BackendChoice, wanted: PlanChoice) -> None:
     """Raises InputError for options that a check by nccl-tests cannot heed."""
     others = {
         "--twin": choice.twin,
-        **({} if choice.launcher == KUBERNETES else container_options(choice)),
         "--bidirectional": wanted.bidirectional or None,
         "--quick": wanted.quick or None,
     }
@@ -249,7 +257,10 @@ class _HostPlace:
         from weft.bench.nccl.backend import NcclBackend
 
         live = self._live
-        return NcclBackend(live.mpi, self.nodes, tests, adapters=adapters, site=live.site)
+        around = live.container
+        return NcclBackend(
+            live.mpi, self.nodes, tests, adapters=adapters, site=live.site, container=around
+        )
 
 
 def _rails(
@@ -277,12 +288,13 @@ def _rails(
 
 
 def _for_ranks(launcher_kind: str, choice: BackendChoice, rails: tuple[str, ...]) -> dict[str, str]:
-    """Variables for all ranks: those that Open MPI does not pass on, and the adapters named. Pods
-    have the PATH of their image."""
+    """Variables for all ranks: those that Open MPI and containers do not pass on, and the adapters
+    named. Pods and containers have the PATH of their image."""
     from weft.bench.nccl.program import PASSED_WHOLE, passed_on
 
-    found = passed_on(os.environ) if launcher_kind in ("openmpi", KUBERNETES) else {}
-    if launcher_kind == KUBERNETES:
+    is_image = launcher_kind == KUBERNETES or choice.container not in (None, BARE)
+    found = passed_on(os.environ) if launcher_kind == "openmpi" or is_image else {}
+    if is_image:
         found = {name: value for name, value in found.items() if name not in PASSED_WHOLE}
     if "NCCL_DEBUG" in os.environ:
         found["NCCL_DEBUG"] = os.environ["NCCL_DEBUG"]

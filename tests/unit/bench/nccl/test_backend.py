@@ -1,5 +1,6 @@
 """The launches of nccl-tests: command lines, rounds, samples."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from weft.bench.nccl.backend import ADAPTERS, NcclBackend, rounds_of
 from weft.bench.nccl.program import NcclTests, passed_on
 from weft.check.nccl.trials import nccl_launches
 from weft.core.errors import InputError, MissingError
+from weft.launch.launchers.container import RankContainer
 
 NODES = ("n001", "n002", "n003", "n004")
 TESTS = NcclTests("nccl", "/opt/all_reduce_perf", 8)
@@ -27,11 +29,12 @@ def survey_of(planned: tuple[Launch, ...]) -> Launch:
     return next(one for one in planned if one.trial.id == "t001-survey")
 
 
-def recipe(kind: str, launcher: str) -> str:
+def recipe(kind: str, launcher: str, container: RankContainer | None = None) -> str:
     mpi = replace(MPI, launcher=Path(launcher), launcher_kind=kind, pmi="pmix")
     site = LocalSite()
     site.as_root = False
-    return NcclBackend(mpi, NODES, TESTS, site=site).recipe(survey_of(launches()))
+    backend = NcclBackend(mpi, NODES, TESTS, site=site, container=container)
+    return backend.recipe(survey_of(launches()))
 
 
 def test_mpirun_gets_both_hosts_with_a_rank_a_gpu() -> None:
@@ -46,8 +49,22 @@ def test_mpirun_gets_both_hosts_with_a_rank_a_gpu() -> None:
 def test_srun_gets_a_step_on_both_hosts() -> None:
     text = recipe("srun", "/usr/bin/srun")
     words = "--nodes=2 --ntasks=16 --ntasks-per-node=8 --nodelist=n001,n002"
-    assert f"env NCCL_DEBUG=INFO /usr/bin/srun --mpi=pmix {words}" in text
+    env = "env NCCL_DEBUG=INFO SLURM_JOB_NODELIST=n001,n002"
+    assert f"{env} /usr/bin/srun --mpi=pmix {words}" in text
     assert "--overcommit" not in text
+
+
+def test_pyxis_is_words_of_srun_before_the_program_of_the_image() -> None:
+    container = RankContainer("pyxis", "nvcr#job:1", ("/a:/b:ro",))
+    text = recipe("srun", "/usr/bin/srun", container)
+    mounted = "--container-mounts=/a:/b:ro --container-env=NCCL_DEBUG"
+    own = "--no-container-mount-home /opt/all_reduce_perf"
+    assert re.search(f"-image='?nvcr#job:1'? {mounted}.* {own} -b ", text)
+
+
+def test_podman_needs_the_launcher_of_mpich() -> None:
+    with pytest.raises(InputError, match="--container podman does not work with ranks of srun"):
+        recipe("srun", "/usr/bin/srun", RankContainer("podman", "job:1"))
 
 
 def test_a_pair_of_adapters_is_one_gpu_and_one_adapter_of_each_host() -> None:
