@@ -34,9 +34,9 @@ from weft.train.log.judged_run import judge_run
 from weft.train.log.record import log_record, reading_rows
 
 SAMPLES = Path(__file__).resolve().parent.parent / "tests" / "fixtures" / "training"
-_HEADING_LINES, _STEP_LINES = 9, 14
+_HEADING_LINES, _STEP_LINES = 9, 8
 _PIECE_CHARACTERS = 6000
-_JUDGED = 16
+_JUDGED = 64
 """Of so many inputs one is judged and printed: that takes longer than reading it."""
 
 

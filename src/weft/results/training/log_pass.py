@@ -6,6 +6,7 @@ from weft.results.training.collector import CHECKPOINT, EVALUATION, NOTHING, Col
 from weft.results.training.facts import facts_in
 from weft.results.training.formats.log_format import LogFormat
 from weft.results.training.formats.registry import SCANNED
+from weft.results.training.line_shape import KnownShapes
 from weft.results.training.log_stream import Readable, blocks, line_feeds, places
 from weft.results.training.model import Remark, StepReading, TrainingFacts
 from weft.results.training.rank_prefix import PREFIX_BYTES, without_rank
@@ -32,6 +33,7 @@ class LogPass:
         self._facts: tuple[TrainingFacts, list[Remark], int] = (NO_FACTS, [], 0)
         self._behind = _Behind()
         self._rank_of: dict[bytes, str] = {}
+        self._shapes = KnownShapes()
         self._line = 1
 
     def read(self, stream: Readable) -> tuple[Collector, int]:
@@ -44,19 +46,18 @@ class LogPass:
     def _read_block(self, content: bytes) -> None:
         counted_to, last_start = 0, -1
         collector, rank_of, feeds = self.collector, self._rank_of, line_feeds(content)
+        shapes = self._shapes
         self._behind.add(content)
         for start, end, of in places(content, SCANNED, collector.main_format):
             known = rank_of.get(_first_word(content, start)) if rank_of else None
             if start == last_start or (known is not None and collector.passes_over(known)):
                 continue
-            raw = content[start:end]
-            rank, text = without_rank(raw.decode("utf-8", "replace"))
-            reading = of.read(text)
+            rank, reading = known or "", shapes.reading(of, known or "", content, start, end)
+            if reading is None:
+                rank, reading = self._searched(of, content[start:end])
             if reading is None:
                 continue
             last_start = start
-            if rank and len(rank_of) < _MOST_PREFIXES:
-                rank_of.setdefault(_first_word(raw, 0), rank)
             self._behind.cut(start)
             self._line += int(np.count_nonzero(feeds[counted_to:start]))
             counted_to = start
@@ -64,6 +65,17 @@ class LogPass:
             self._behind.begin(content, end, self._line)
         self._behind.end()
         self._line += int(np.count_nonzero(feeds[counted_to:]))
+
+    def _searched(self, of: LogFormat, raw: bytes) -> tuple[str, StepReading | None]:
+        """The rank of a line and its reading, by searches; they are noted for lines alike."""
+        rank, text = without_rank(raw.decode("utf-8", "replace"))
+        reading = of.read(text)
+        if reading is not None:
+            if rank and len(self._rank_of) < _MOST_PREFIXES:
+                self._rank_of.setdefault(_first_word(raw, 0), rank)
+            if of.reads_shapes:
+                self._shapes.learn(of, rank, raw, text, reading)
+        return rank, reading
 
     def _take(self, of: LogFormat, rank: str, reading: StepReading) -> None:
         """Add a reading, with the facts of the text before it where it begins a run."""

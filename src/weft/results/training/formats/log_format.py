@@ -27,7 +27,7 @@ class LogFormat(NamedTuple):
     a line without colours and rank. `timed` fills `time_s` where lines state rates or clocks only.
     `is_of`: of formats with the same marks, whether a run is of this one. `gate`: a piece of a log
     without any of these bytes has no line of this format. `needs`: a hint for a log without usable
-    times.
+    times. `reads_shapes`: `read` finds numbers by the text before them alone, whatever they are.
     """
 
     name: str
@@ -39,6 +39,7 @@ class LogFormat(NamedTuple):
     gate: bytes = b""
     sample: str = "sequence"
     needs: str = ""
+    reads_shapes: bool = False
 
 
 def selected(columns: Columns, kept: NDArray[np.bool_] | NDArray[np.intp] | slice) -> Columns:

@@ -20,4 +20,5 @@ FORMAT = LogFormat(
     megatron_lm.FORMAT.marks,
     megatron_lm.read_iteration,
     is_of=_states_samples,
+    reads_shapes=True,
 )

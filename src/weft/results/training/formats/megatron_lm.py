@@ -50,4 +50,6 @@ def _loss_of(text: str) -> str:
     return "lm loss" if "lm loss" in text else "| loss" if "| loss" in text else "loss"
 
 
-FORMAT = LogFormat("megatron-lm", "Megatron-LM", (_TIME.encode(),), read_iteration)
+FORMAT = LogFormat(
+    "megatron-lm", "Megatron-LM", (_TIME.encode(),), read_iteration, reads_shapes=True
+)

@@ -6,7 +6,9 @@ from functools import lru_cache
 
 from weft.results.training.model import NAN
 
-_STAMP = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d):(\d\d)(?:[.,](\d{1,6}))?")
+STAMP_PATTERN = r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d):(\d\d)(?:[.,](\d{1,6}))?"
+"""A clock to the minute, its second, and a fraction."""
+_STAMP = re.compile(STAMP_PATTERN)
 _STAMP_WITHIN = 120
 _SHORT = 24
 """A field of so many characters is read at once where a blank ends its number."""
@@ -30,9 +32,11 @@ def number(text: str) -> float:
 def stamp_in(text: str) -> float:
     """The first date and time of a line, in seconds; NaN where it has none."""
     found = _STAMP.search(text, 0, _STAMP_WITHIN)
-    if found is None:
-        return NAN
-    minute, second, fraction = found.groups()
+    return NAN if found is None else stamp_of(*found.groups())
+
+
+def stamp_of(minute: str, second: str, fraction: str | None) -> float:
+    """The parts of a clock in seconds."""
     return _seconds_of(minute) + float(f"{second}.{fraction}" if fraction else second)
 
 
