@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from weft.cli import output, run
-from weft.cli.train import curve_text, read_text
+from weft.cli.train import curve_text, expect_text, plan_text, read_text
+from weft.cli.train.comparison import text as comparison_text
 
 GROK = ("azure-ndv5", "--model", "grok-1", "--gpus", "512", "--tp", "4", "--cp", "2", "--ep", "8")
 RECIPE = (*GROK, "--pp", "8", "--vp", "8", "--ga", "128")
@@ -15,7 +16,7 @@ LOG = str(FIXTURES / "nemo2.log")
 CALLS = {
     "read": ("read", LOG, str(FIXTURES / "megatron-lm.log")),
     "expect": ("expect", *RECIPE),
-    "expect of images": ("expect", "azure-ndv5", "--model", "resnet-50", "--gpus", "64"),
+    "expect of images": ("expect", "alps-a100", "--model", "resnet-50", "--gpus", "64"),
     "plan": ("plan", *GROK, "--micro-batch", "1"),
     "plan that computes again": ("plan", *GROK, "--micro-batch", "1", "--recompute", "full"),
     "sweep": ("plan", *LLAMA, "--sweep", "8:16", "--vp", "1"),
@@ -33,10 +34,11 @@ CALLS = {
 def test_every_verb_fits_the_terminal(
     name: str, width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for module in (output, curve_text, read_text):
+    modules = (output, comparison_text, curve_text, expect_text, plan_text, read_text)
+    for module in modules:
         monkeypatch.setattr(module, "terminal_width", lambda *_: width)
     code = run(["train", *CALLS[name]])
     said = capsys.readouterr()
     assert code in (0, 5), said.err
-    wide = [line for line in said.out.splitlines() if len(line) > width and "/" not in line]
+    wide = [line for line in said.out.splitlines() if len(line) > width and str(FIXTURES) not in line]
     assert wide == []

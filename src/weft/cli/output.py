@@ -133,19 +133,26 @@ def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def table_text(
-    headers: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, last: int = 0
+    headers: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    left: int = 1,
+    last: int = 0,
+    width: int | None = None,
 ) -> str:
     """Aligned columns under `headers`: the first `left` and the `last` to the left, figures to the
-    right."""
+    right. Two blanks stand between columns, or one where a table would be wider than `width`."""
     cells = [list(headers), *(list(row) for row in rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(headers))]
+    is_wide = width is not None and sum(widths) + 2 * (len(widths) - 1) > width
+    gap = " " if is_wide else "  "
     lines = []
     for row in cells:
         padded = [
-            cell.ljust(width) if i < left or i >= len(row) - last else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+            cell.ljust(of_column) if i < left or i >= len(row) - last else cell.rjust(of_column)
+            for i, (cell, of_column) in enumerate(zip(row, widths, strict=True))
         ]
-        lines.append("  ".join(padded).rstrip())
+        lines.append(gap.join(padded).rstrip())
     return "\n".join(lines)
 
 

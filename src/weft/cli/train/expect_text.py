@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from weft.cli.output import table_text
+from weft.cli.output import table_text, terminal_width
 from weft.cli.train.twin_text import twin_cells, twin_lines, twin_record, twin_row
 from weft.core.units import format_size_roughly
 from weft.train.memory import PEAK_OVER_SUM, MemorySum
@@ -112,7 +112,7 @@ def _exchange_lines(step: StepModel, found: StepTime) -> list[str]:
     ]
     times = ["model ms", "twin ms"] if _on_twin(step) else ["ms"]
     heads = ["", "collective", "size", "times", "n", "over", *times, "exposed s"]
-    return [table_text(heads, rows, left=2), ""]
+    return [table_text(heads, rows, left=2, width=terminal_width()), ""]
 
 
 def _on_twin(step: StepModel) -> bool:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from weft.cli.output import table_text
+from weft.cli.output import table_text, terminal_width
 from weft.cli.train.expect_text import binding, ring_warning
 from weft.cli.train.step_options import AskedStep
 from weft.train.layout_search import LayoutSearch, PlannedLayout, PlanRequest, exposed_total
@@ -25,7 +25,7 @@ def plan_text(
     shown = found.fitting[:top]
     again = any(one.method.recompute != "none" for one in shown)
     rows = [_row(one, again=again) for one in shown]
-    heads = ["TP", "PP", "CP", "EP", "DP", "VP", "MBS", "GA", "memory GB", "s", "exposed"]
+    heads = ["TP", "PP", "CP", "EP", "DP", "VP", "MBS", "GA", "GB", "s", "exposed"]
     heads += ["recompute"] if again else []
     doubtful = best.memory.capacity / PEAK_OVER_SUM / 1e9
     if request.shape.experts is None:
@@ -41,7 +41,7 @@ def plan_text(
             f"         {found.n_tried} layouts tried, {found.n_fit} fit, the {len(found.fitting)}"
             " most promising priced",
             "",
-            table_text(heads, rows, left=0),
+            table_text(heads, rows, left=0, width=terminal_width()),
             f"Layouts above {doubtful:.0f} GB may not fit: half of published peaks lie"
             f" {PEAK_OVER_SUM - 1:.0%} or more above such sums.",
             *ring_warning(max(one.layout.cp for one in shown)),
