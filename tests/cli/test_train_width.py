@@ -40,5 +40,7 @@ def test_every_verb_fits_the_terminal(
     code = run(["train", *CALLS[name]])
     said = capsys.readouterr()
     assert code in (0, 5), said.err
-    wide = [line for line in said.out.splitlines() if len(line) > width and str(FIXTURES) not in line]
+    wide = [
+        line for line in said.out.splitlines() if len(line) > width and str(FIXTURES) not in line
+    ]
     assert wide == []
