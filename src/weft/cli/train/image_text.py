@@ -20,7 +20,8 @@ def image_text(model: ModelDocument, prices: CollectivePrices, n_gpus: int, step
             "",
             f"step       {1e3 * step.seconds:8.2f} ms  Horovod, 32 images a GPU",
             f"computing  {1e3 * step.compute_s:8.2f} ms  {share:.1%} of the step",
-            f"exposed    {1e3 * step.exposed_s:8.2f} ms  of {1e3 * step.exchanged_s:.2f} ms of exchanges",
+            f"exposed    {1e3 * step.exposed_s:8.2f} ms"
+            f"  of {1e3 * step.exchanged_s:.2f} ms of exchanges",
             f"allreduces {len(step.sizes):8}     of {sizes}",
         ]
     )

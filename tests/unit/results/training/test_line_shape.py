@@ -49,8 +49,9 @@ def test_other_numbers_are_read_alike(old: str, new: str) -> None:
     found = shape.reading(b"x\n" + raw + b"\n", 2, 2 + len(raw))
     assert found is not None
     assert expected is not None
-    for one, other in zip(found, expected, strict=True):
-        assert one == other or (math.isnan(float(one)) and math.isnan(float(other)))
+    assert found.unit == expected.unit
+    for one, other in zip(found.figures, expected.figures, strict=True):
+        assert one == other or (math.isnan(one) and math.isnan(other))
 
 
 @pytest.mark.parametrize(
