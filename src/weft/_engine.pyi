@@ -5,7 +5,7 @@ and where in its first line, then what was expected. Formats: docs/reference/sce
 """
 
 from collections.abc import Sequence
-from typing import Any, TypedDict
+from typing import Any, TypedDict, overload
 
 from numpy import uint8, uint32, uint64
 from numpy.typing import NDArray
@@ -37,15 +37,17 @@ def build_fabric(spec_json: str) -> Fabric:
     `lfts` are filled if the spec names `"routing": {"engine": ...}`.
     """
 
-def simulate(scenario_json: str) -> dict[str, Any]:
+@overload
+def simulate(scenarios_json: str) -> dict[str, Any]:
     """The outcome of one scenario: `status`, `message`, and columns.
 
     Columns of rows, tenants (`tenant_`), ports, loads (`load_`) and flows (`flow_`), counts of what
     was left out, totals: "Outcome" in docs/reference/scenario.md.
     """
 
-def simulate_many(scenarios_json: list[str], threads: int) -> list[dict[str, Any]]:
-    """The outcomes of many scenarios, in order, on `threads` threads (0: one a core).
+@overload
+def simulate(scenarios_json: list[str], threads: int) -> list[dict[str, Any]]:
+    """The outcomes of several scenarios, in order, on `threads` threads (0: one a core).
 
     There are never more threads than scenarios.
     """
@@ -177,13 +179,13 @@ class Subnet:
         `adaptive`: every cable that adaptive routing may take.
         """
 
-    def export(self, format: str) -> tuple[str, list[str]]:
-        """The text for `ibsim`, `slurm` or `graphml`, and the facts that it changes."""
+    def export(
+        self, format: str, name: str = "", bits_per_s: int = 0, delay_ps: int = 0
+    ) -> tuple[str, list[str]]:
+        """The text for `ibsim`, `slurm` or `graphml`, or a `fabric` document as JSON, and the facts
+        that it leaves out or changes.
 
-    def fabric_document(self, name: str, bits_per_s: int, delay_ps: int) -> tuple[str, list[str]]:
-        """The fabric document as JSON, and the facts that it leaves out or changes.
-
-        `bits_per_s` is the rate of cables without one, `delay_ps` the delay of all cables.
+        Of a document: its `name`, `bits_per_s` of cables without a rate, `delay_ps` of all cables.
         """
 
 def read_subnet(paths: list[str], spec_json: str | None = None) -> Subnet:

@@ -61,14 +61,14 @@ def test_rows_and_ports_are_columns_of_one_length_and_documented_type() -> None:
 def test_many_outcomes_come_in_the_order_asked_for_on_any_number_of_threads() -> None:
     asked = [scenario({**BARRIER, "iterations": n}) for n in (1, 4, 2)]
     for threads in (1, 2):
-        outcomes = engine.simulate_many(asked, threads)
+        outcomes = engine.simulate(asked, threads)
         assert [len(outcome["duration_ps"]) for outcome in outcomes] == [1, 4, 2]
 
 
 def test_threads_are_no_more_than_scenarios() -> None:
-    outcomes = engine.simulate_many([scenario(BARRIER)], 10**9)
+    outcomes = engine.simulate([scenario(BARRIER)], 10**9)
     assert outcomes[0]["status"] == "complete"
-    assert engine.simulate_many([], 4) == []
+    assert engine.simulate([], 4) == []
 
 
 def test_tenants_flows_and_loads_are_columns_too() -> None:
@@ -149,7 +149,7 @@ def test_a_wrong_document_is_a_value_error_with_place_and_expectation() -> None:
     with pytest.raises(ValueError, match=r"^scenario: EOF while parsing"):
         engine.simulate("{")
     with pytest.raises(ValueError, match=r"^scenarios\[1\]: scenario: missing field"):
-        engine.simulate_many([scenario(BARRIER), "{}"], 1)
+        engine.simulate([scenario(BARRIER), "{}"], 1)
     with pytest.raises(ValueError, match=r"^fabric: missing field `schema`"):
         engine.build_fabric("{}")
     with pytest.raises(ValueError, match=r"^routing.engine: unknown engine 'magic'"):

@@ -104,6 +104,6 @@ def test_debug_and_release_one_thread_and_two_give_the_same_bytes(tmp_path: Path
     assert len({outcome["trace_hash"] for outcome in expected}) == len(scenarios)
     assert all(outcome["status"] == "complete" for outcome in expected)
     for threads in (1, 2):
-        released = _engine.simulate_many([path.read_text() for path in scenarios], threads)
+        released = _engine.simulate([path.read_text() for path in scenarios], threads)
         for one, other in zip(expected, released, strict=True):
             assert {name: np.asarray(column).tolist() for name, column in other.items()} == one

@@ -1,4 +1,4 @@
-//! The border: documents in, columns out, eleven functions at most, the GIL released.
+//! The border: documents in, columns out, ten functions at most, the GIL released.
 
 mod column;
 mod description;
@@ -14,7 +14,7 @@ mod survey;
 use interrupt::interruptible;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 use weft_fabric::json::word;
 use weft_sim::{
     MAX_RANKS, Monitor, OffloadColumns, Outcome, PortColumns, SteadyColumns, ValidScenario,
@@ -25,35 +25,51 @@ fn refuse(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// The outcome of one scenario as columns. Ctrl-C ends it early.
+/// One scenario, or several.
+#[derive(FromPyObject)]
+enum Scenarios {
+    One(String),
+    Several(Vec<String>),
+}
+
+/// The outcome of one scenario as columns; of several, in order, on `threads` threads (0: one a
+/// core). Ctrl-C ends them early.
 #[pyfunction]
-fn simulate<'py>(py: Python<'py>, scenario_json: &str) -> PyResult<Bound<'py, PyDict>> {
+#[pyo3(signature = (scenarios_json, threads = 1))]
+fn simulate(
+    py: Python<'_>,
+    scenarios_json: Scenarios,
+    threads: usize,
+) -> PyResult<Bound<'_, PyAny>> {
+    match scenarios_json {
+        Scenarios::One(text) => Ok(simulate_one(py, &text)?.into_any()),
+        Scenarios::Several(texts) => {
+            Ok(PyList::new(py, simulate_several(py, &texts, threads)?)?.into_any())
+        }
+    }
+}
+
+fn simulate_one<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDict>> {
     let monitor = Monitor::default();
-    let outcome = interruptible(
-        py,
-        || monitor.read().done,
-        |stop| {
-            ValidScenario::parse(scenario_json)
-                .map(|scenario| weft_sim::simulate_watched(&scenario, stop, &monitor))
-        },
-    )?;
+    let run = |stop: &_| {
+        ValidScenario::parse(text)
+            .map(|scenario| weft_sim::simulate_watched(&scenario, stop, &monitor))
+    };
+    let outcome = interruptible(py, || monitor.read().done, run)?;
     columns(py, outcome.map_err(refuse)?)
 }
 
-/// The outcomes of many scenarios, in order, on `threads` threads (0: one a core). Ctrl-C ends
-/// them early.
-#[pyfunction]
-fn simulate_many<'py>(
+fn simulate_several<'py>(
     py: Python<'py>,
-    scenarios_json: Vec<String>,
+    texts: &[String],
     threads: usize,
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
-    let monitors: Vec<Monitor> = scenarios_json.iter().map(|_| Monitor::default()).collect();
+    let monitors: Vec<Monitor> = texts.iter().map(|_| Monitor::default()).collect();
     let share_done = || {
         let done: f64 = monitors.iter().map(|one| one.read().done).sum();
         done / monitors.len().max(1) as f64
     };
-    let run = |stop: &_| weft_sim::simulate_many_watched(&scenarios_json, threads, stop, &monitors);
+    let run = |stop: &_| weft_sim::simulate_many_watched(texts, threads, stop, &monitors);
     let outcomes = interruptible(py, share_done, run)?.map_err(refuse)?;
     outcomes.into_iter().map(|outcome| columns(py, outcome)).collect()
 }
@@ -214,7 +230,6 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<fabric::Fabric>()?;
     module.add_function(wrap_pyfunction!(fabric::build_fabric, module)?)?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
-    module.add_function(wrap_pyfunction!(simulate_many, module)?)?;
     module.add_function(wrap_pyfunction!(count_work, module)?)?;
     module.add_function(wrap_pyfunction!(expand_collective, module)?)?;
     module.add_class::<subnet::Subnet>()?;

@@ -236,44 +236,51 @@ impl Subnet {
         })
     }
 
-    /// The subnet as text for ibsim, slurm or graphml, and the facts that the text changes.
-    fn export(&self, py: Python<'_>, format: &str) -> PyResult<(String, Vec<String>)> {
+    /// The subnet as text for ibsim, slurm or graphml, or as a fabric document, and the facts that
+    /// the text changes. Of a document: its `name`, the rate of cables without one, and the delay
+    /// of all.
+    #[pyo3(signature = (format, name = "", bits_per_s = 0, delay_ps = 0))]
+    fn export(
+        &self,
+        py: Python<'_>,
+        format: &str,
+        name: &str,
+        bits_per_s: u64,
+        delay_ps: u64,
+    ) -> PyResult<(String, Vec<String>)> {
         let write: fn(&weft_fabric::subnet::Subnet) -> Export = match format {
             "ibsim" => export::ibsim,
             "slurm" => export::slurm,
             "graphml" => export::graphml,
+            "fabric" => {
+                let unsaid =
+                    Unsaid { rate: BitsPerSecond(bits_per_s), delay: Picoseconds(delay_ps) };
+                return py.detach(|| self.fabric_document(name, unsaid)).map_err(refuse);
+            }
             _ => {
                 let what = format!("unknown format '{format}'");
-                let expected = "ibsim, slurm or graphml";
+                let expected = "ibsim, slurm, graphml or fabric";
                 return Err(refuse(FabricError::document("format", what, expected)));
             }
         };
         let Export { text, changed } = py.detach(|| write(&self.subnet));
         Ok((text, changed))
     }
-
-    /// The fabric document of the subnet, and the facts that the document changes. `bits_per_s` is
-    /// the rate of cables without one; `delay_ps` is the delay of all.
-    fn fabric_document(
-        &self,
-        py: Python<'_>,
-        name: &str,
-        bits_per_s: u64,
-        delay_ps: u64,
-    ) -> PyResult<(String, Vec<String>)> {
-        let unsaid = Unsaid { rate: BitsPerSecond(bits_per_s), delay: Picoseconds(delay_ps) };
-        let drawn = py.detach(|| {
-            let mut routed = (*self.subnet).clone();
-            routed.lfts = (*self.lfts).clone();
-            let drawn = routed.to_fabric(name, unsaid)?;
-            let text = serde_json::to_string(&drawn.document).expect("names and numbers");
-            Ok((text, drawn.changed))
-        });
-        drawn.map_err(|error: FabricError| refuse(error))
-    }
 }
 
 impl Subnet {
+    fn fabric_document(
+        &self,
+        name: &str,
+        unsaid: Unsaid,
+    ) -> Result<(String, Vec<String>), FabricError> {
+        let mut routed = (*self.subnet).clone();
+        routed.lfts = (*self.lfts).clone();
+        let drawn = routed.to_fabric(name, unsaid)?;
+        let text = serde_json::to_string(&drawn.document).expect("names and numbers");
+        Ok((text, drawn.changed))
+    }
+
     fn net(&self) -> Net<'_> {
         Net::new(&self.subnet, &self.lfts)
     }

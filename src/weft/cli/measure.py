@@ -254,7 +254,9 @@ def kept_run(run_dir: Path) -> Iterator[None]:
         yield
     except KeyboardInterrupt as interrupt:
         kept, command = _kept_and_next(run_dir)
-        interrupt.add_note(f"{NOTHING_GOES_ON}\nkept: {kept}\nnext: {command}")
+        # A launcher that leaves something has said so.
+        ended = () if getattr(interrupt, "__notes__", ()) else (NOTHING_GOES_ON,)
+        interrupt.add_note("\n".join((*ended, f"kept: {kept}", f"next: {command}")))
         raise
     except BrokenPipeError:
         raise

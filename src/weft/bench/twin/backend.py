@@ -378,7 +378,7 @@ def simulate_parts(whole: Document, parts: Sequence[Document]) -> list[Mapping[s
     """The outcomes of the parts of a scenario, on all cores. Raises what `simulate` does."""
     try:
         with engine_at_work("simulating") as engine:
-            return list(engine.simulate_many([json.dumps(part) for part in parts], 0))
+            return list(engine.simulate([json.dumps(part) for part in parts], 0))
     except ValueError:
         # Its error names the place in the whole.
         return [simulate(whole)]

@@ -75,7 +75,7 @@ def _simulate(texts: Sequence[tuple[tuple[str, int], str]], found: Outcomes) -> 
     if len(texts) < 2:
         return
     with contextlib.suppress(ValueError), engine_at_work("simulating") as engine:
-        simulated = engine.simulate_many([text for _, text in texts], 0)
+        simulated = engine.simulate([text for _, text in texts], 0)
         for (key, _), outcome in zip(texts, simulated, strict=True):
             found.setdefault(key, []).append(outcome)
 
@@ -220,6 +220,6 @@ def _on_rank(launch: Launch, machine: str, platform: Platform) -> list[Mapping[s
         _TWINS[machine] = _TWINS[sent].with_platform(platform)
     parts = _TWINS[machine].parts(launch)
     try:
-        return list(engine_module().simulate_many([json.dumps(part) for part in parts], 1))
+        return list(engine_module().simulate([json.dumps(part) for part in parts], 1))
     except ValueError:
         return None

@@ -309,7 +309,7 @@ class Subnet:
         Raises InputError where no adapter has a cable.
         """
         with refusals():
-            text, changed = self._handle.fabric_document(name, bits_per_s, delay_ps)
+            text, changed = self._handle.export("fabric", name, bits_per_s, delay_ps)
         return json.loads(text), changed
 
     def name(self, node: int, port: int | None = None) -> str:
