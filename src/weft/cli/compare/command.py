@@ -68,7 +68,7 @@ def command(
     if second is None:
         one = read_run(first)
         begin("compare")
-        result = compare_arms(one, baseline=baseline, **limits)
+        result = compare_arms(one, baseline=baseline, tolerance=tolerance, margin=margin)
         larger = larger_command(one, result.findings)
         impact = impact_rows(one)
     elif baseline is not None:
@@ -77,9 +77,9 @@ def command(
             expected="one run with --baseline, or two runs without",
         )
     else:
-        both = [read_run(run) for run in each((first, second), "reading runs", unit="run")]
+        before, after = (read_run(run) for run in each((first, second), "reading runs", unit="run"))
         begin("compare")
-        result = compare_runs(*both, **limits)
+        result = compare_runs(before, after, tolerance=tolerance, margin=margin)
     rows = [row.to_record() for row in result.rows]
 
     def text() -> str:
