@@ -48,7 +48,10 @@ EXAMPLES: dict[str, tuple[str, str]] = {
         "weft bisect good.env bad.env -- mpirun -n 2 osu_latency",
         "weft bisect old.sh new.sh --figure 'step time: {} ms' -- ./train.sh",
     ),
-    "history": ("weft history runs", "weft history runs/check-1 runs/check-2 --order given"),
+    "history": (
+        "weft history runs/nightly --html fabric.html --openmetrics weft.prom",
+        "weft history runs/check-1 runs/check-2 --order given",
+    ),
     "report": ("weft report runs/check-1", "weft report runs/study-1 runs/study-2 -o both.html"),
     "export": (
         "weft export runs/check-1 --to junit -o check.xml",
@@ -77,11 +80,11 @@ EXAMPLES: dict[str, tuple[str, str]] = {
     ),
     "train expect": (
         "weft train expect azure-ndv5 --model llama-3-8b --gpus 64",
-        "weft train expect azure-ndv5 --model llama-3-8b --gpus 64 --tp 2 --lost-rails 1",
+        "weft train expect azure-ndv5 --model llama-3-8b --gpus 64 --twin --trace step",
     ),
     "train plan": (
         "weft train plan azure-ndv5 --model llama-3-8b --gpus 64",
-        "weft train plan azure-ndv5 --model grok-1 --gpus 1024 --top 3",
+        "weft train plan azure-ndv5 --model grok-1 --gpus 1024 --sweep 256:1024",
     ),
     "train compare": (
         "weft train compare before.log after.log",
@@ -123,6 +126,10 @@ EXAMPLES: dict[str, tuple[str, str]] = {
         "weft fabric route ibnetdiscover.out opensm-lfts.dump",
         "weft fabric route ibnetdiscover.out --engine updn --engine ftree",
     ),
+    "fabric what-if": (
+        "weft fabric what-if ibnetdiscover.out opensm-lfts.dump --without 'spine[03-04]'",
+        "weft fabric what-if *.out *.dump --without-cable 'leaf03[5]' --jobs squeue.txt",
+    ),
     "fabric export": (
         "weft fabric export ibnetdiscover.out --to slurm -o topology.conf",
         "weft fabric export ibnetdiscover.out --to json -o fabric.json",
@@ -143,8 +150,8 @@ EXAMPLES: dict[str, tuple[str, str]] = {
     ),
     "cluster down": ("weft cluster down local", "weft cluster down --all"),
     "recipe": (
-        "weft recipe azure-ndv5 --nodes 4",
-        "weft recipe here --for sbatch --program './app input.nml'",
+        "weft recipe azure-ndv5 --nodes 4 --for sbatch --program './app input.nml'",
+        "weft recipe --from runs/collectives --to ompi-rules --dir tuned",
     ),
     "recipe isolation": (
         "weft recipe isolation --tenants tenants.toml --fabric net.out --twin frontera",
