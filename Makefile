@@ -18,10 +18,10 @@ WEFT_WHEEL ?= $(if $(shell command -v cargo 2>/dev/null),,$(firstword $(wildcard
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-rust test-slow test-all fuzz bench bench-diagnosis dist dist-tools exports mpis nccl kubernetes docs reference clean
+.PHONY: help setup demo check test test-rust test-slow test-all fuzz bench bench-diagnosis dist dist-aarch64 sdist dist-tools exports mpis nccl kubernetes docs reference clean
 
 help: ## this list
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 # What Python needs is installed while the engine compiles, which takes one core at its end.
 setup: ## a working .venv/bin/weft; nothing outside .venv, target/ and package caches
@@ -103,6 +103,13 @@ bench-diagnosis: setup ## is weft check right? 1,500 faulty and 3,000 healthy tw
 
 dist: setup dist-tools ## a portable wheel and an archive that installs without internet
 	$(BIN)/python scripts/make_dist.py dist
+
+dist-aarch64: setup dist-tools ## the wheel for aarch64, linked by zig on any machine; needs rustup
+	rustup target add aarch64-unknown-linux-gnu
+	$(BIN)/python scripts/make_dist.py dist aarch64
+
+sdist: setup ## the source archive, of which pip builds a wheel where Rust is
+	$(BIN)/maturin sdist --out dist
 
 dist-tools: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes \

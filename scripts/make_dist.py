@@ -1,6 +1,7 @@
 """Make what a machine without internet installs: a portable wheel and a wheelhouse archive.
 
-    make_dist.py OUT        OUT/weft-*.whl and OUT/weft-*-wheelhouse-cp3XX-linux_*.tar.gz
+    make_dist.py OUT            OUT/weft-*.whl and OUT/weft-*-wheelhouse-cp3XX-linux_*.tar.gz
+    make_dist.py OUT aarch64    OUT/weft-*_aarch64.whl alone: zig links for other machines, too
 
 The archive holds weft, every package it needs for the running Python, man pages, the demo and
 `install.sh`.
@@ -49,9 +50,9 @@ def call(*argv: str) -> None:
     subprocess.run(argv, cwd=ROOT, check=True)
 
 
-def build_wheel(out: Path) -> Path:
-    """The abi3 wheel of this checkout, built without CPU-specific flags."""
-    for old in out.glob("weft-*.whl"):
+def build_wheel(out: Path, machine: str) -> Path:
+    """The abi3 wheel of this checkout for a machine, built without CPU-specific flags."""
+    for old in out.glob(f"weft-*_{machine}.whl"):
         old.unlink()
     maturin = Path(sys.executable).parent / "maturin"
     # A target folder of its own: another linker would rebuild everything in the shared one.
@@ -59,8 +60,10 @@ def build_wheel(out: Path) -> Path:
     env["PATH"] = f"{maturin.parent}{os.pathsep}{env['PATH']}"
     argv = [str(maturin), "build", "--quiet", "--release", "--locked", "--out", str(out)]
     argv += ["--zig", "--compatibility", GLIBC, "--interpreter", sys.executable]
+    if machine != platform.machine():
+        argv += ["--target", f"{machine}-unknown-linux-gnu"]
     subprocess.run(argv, cwd=ROOT, check=True, env=env)
-    (wheel,) = out.glob("weft-*.whl")
+    (wheel,) = out.glob(f"weft-*_{machine}.whl")
     return wheel
 
 
@@ -81,13 +84,8 @@ def archive_name(wheel: Path) -> str:
     return f"weft-{version}-wheelhouse-{python}-linux_{platform.machine()}"
 
 
-def main() -> None:
-    """Build both into the folder named by the one argument."""
-    if len(sys.argv) != 2:
-        sys.exit("usage: make_dist.py OUT")
-    out = Path(sys.argv[1]).resolve()
-    out.mkdir(parents=True, exist_ok=True)
-    wheel = build_wheel(out)
+def build_archive(out: Path, wheel: Path) -> None:
+    """The archive of a wheel, with what it needs for the running Python."""
     name = archive_name(wheel)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / name
@@ -100,6 +98,22 @@ def main() -> None:
         shutil.copy(ROOT / "LICENSE", folder)
         with tarfile.open(out / f"{name}.tar.gz", "w:gz") as archive:
             archive.add(folder, arcname=name)
+
+
+def main() -> None:
+    """Build into the folder named by the first argument."""
+    match sys.argv[1:]:
+        case [folder]:
+            machine = platform.machine()
+        case [folder, machine]:
+            pass
+        case _:
+            sys.exit("usage: make_dist.py OUT [MACHINE]")
+    out = Path(folder).resolve()
+    out.mkdir(parents=True, exist_ok=True)
+    wheel = build_wheel(out, machine)
+    if machine == platform.machine():
+        build_archive(out, wheel)
     for path in sorted(out.iterdir()):
         print(f"{path.stat().st_size / 1e6:8.1f} MB  {path.name}")
 
