@@ -114,10 +114,6 @@ EXAMPLES: dict[str, tuple[str, str]] = {
         "weft fabric congestion ibnetdiscover.out perfquery.2 --before perfquery.1",
         "weft fabric congestion *.out --before earlier.out --jobs squeue.txt",
     ),
-    "fabric what-if": (
-        "weft fabric what-if ibnetdiscover.out opensm-lfts.dump --without spine03",
-        "weft fabric what-if *.out --without-cable 'leaf03[5]' --jobs squeue.txt",
-    ),
     "fabric channels": (
         "weft fabric channels ibnetdiscover.out opensm-lfts.dump --log nccl.log",
         "weft fabric channels ibnetdiscover.out --engine ftree --log nccl.log -o hosts.txt",
