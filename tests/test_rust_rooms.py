@@ -45,6 +45,7 @@ ROOMS: dict[str, list[list[str]]] = {
         ["generate"],
         ["routing"],
         ["subnet"],
+        ["alteration"],
         ["read"],
         ["opensm"],
         ["paths"],

@@ -209,7 +209,7 @@ def test_a_slurm_that_hides_jobs_says_so_in_its_configuration(slurm):
     conf = slurm.folder / "slurm.conf"
     conf.write_text(conf.read_text() + "PrivateData=jobs,usage\n")
     slurm.say(["scontrol", "reconfigure"])
-    slurm._wait("new configuration", lambda: hides_jobs(slurm.say(["scontrol", "show", "config"])))
+    slurm.wait("new configuration", lambda: hides_jobs(slurm.say(["scontrol", "show", "config"])))
 
 
 def test_a_node_that_slurm_does_not_know_is_said(slurm, monkeypatch):

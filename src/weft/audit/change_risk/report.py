@@ -119,6 +119,7 @@ def change_risk(
     n_entries, n_changed, _ = after.changed_entries(routing.before, 0)
     lost, drained = hosts_of_ports(subnet, found.cut_off)
     gone = frozenset(guid for change in changes for guid in change.gone)
+    order = WorkPlanner(routing, changes, found).plan()
     return ChangeRisk(
         routing=routing,
         changes=tuple(changes),
@@ -134,9 +135,9 @@ def change_risk(
         n_entries=n_entries,
         n_changed=n_changed,
         jobs=job_risks(routing.before, after, jobs, found.cut_off, gone),
-        order=WorkPlanner(routing, changes, found).plan(),
+        order=order,
         by="OpenSM" if opensm else "weft",
-        unknown=_unknown(routing, used, opensm=opensm),
+        unknown=(*_unknown(routing, used, opensm=opensm), *_open_order(order)),
     )
 
 
@@ -173,6 +174,11 @@ def _unknown(routing: Routing, used: str | None, *, opensm: bool) -> tuple[str, 
     if routing.before.description["n_sl2vl"] and not opensm:
         found.append("credit loops: virtual lanes of the new tables are not known")
     return tuple(found)
+
+
+def _open_order(order: WorkOrder) -> tuple[str, ...]:
+    """Why the search for an order gave up, in a tuple; none where it did not."""
+    return () if order.is_known else (f"the order of work: {order.unsafe}",)
 
 
 def _bisection(before: Subnet, after: Subnet, matchings: int, seed: int) -> BisectionLoss | None:

@@ -182,11 +182,12 @@ def print_answer(answer: CheckAnswer, format_: str, *, matrix: bool) -> None:
 
 
 def give_answer(answer: CheckAnswer, shown: AnswerChoice, format_: str) -> int:
-    """Print the answer, note the verdict in the run, write the drain list where one is asked for;
+    """Note the verdict in the run, print the answer, write the drain list where one is asked for;
     the exit code."""
-    print_answer(answer, format_, matrix=shown.matrix)
     if not answer.replay:
-        _note_verdict(answer)
+        with kept_run(answer.directory):
+            _note_verdict(answer)
+    print_answer(answer, format_, matrix=shown.matrix)
     if shown.drain_file is not None:
         # A run that is judged again has no launch to go on with.
         kept = contextlib.nullcontext() if answer.replay else kept_run(answer.directory)
@@ -199,12 +200,14 @@ def give_answer(answer: CheckAnswer, shown: AnswerChoice, format_: str) -> int:
 
 
 def _note_verdict(answer: CheckAnswer) -> None:
-    """A disk that refuses costs the run its place as evidence, not this verdict."""
+    """A disk that refuses costs the run its place as evidence, and no verdict. Raises StorageError
+    where the run itself is gone."""
     with (
         contextlib.suppress(StorageError, InputError, OSError),
         RunStore(RunFolder(answer.directory)) as store,
     ):
         store.remember({VERDICT: verdict_of(answer.verdict.findings).value})
+    _refuse_gone(answer.directory)
 
 
 def earlier_run_of(run_dir: Path) -> Path | None:

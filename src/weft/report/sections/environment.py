@@ -9,6 +9,7 @@ from weft.core.nodeset import fold
 from weft.core.shell_line import shell_line
 from weft.launch.secret_text import mask_text, mask_words
 from weft.report.model import FactTable, Section
+from weft.study.run.metadata import VERDICT
 
 _STUDY = "study"
 _LISTS: Mapping[str, Callable[[list[str]], str]] = {
@@ -19,9 +20,12 @@ _LISTS: Mapping[str, Callable[[list[str]], str]] = {
 
 
 def section(meta: Mapping[str, Any], samples: Sequence[Sample]) -> Section:
-    """All of run.toml, one fact a line; the study itself verbatim."""
+    """All of run.toml but the verdict, which heads the page: one fact a line; the study itself
+    verbatim."""
     plain, tables, verbatim = [], [], []
     for name, value in meta.items():
+        if name == VERDICT:
+            continue
         if isinstance(value, Mapping):
             rows = tuple(_flat(value))
             if rows:
