@@ -25,6 +25,8 @@ class LargeFile:
 
     def __getitem__(self, piece: slice) -> bytes:
         start, stop, _ = piece.indices(self._size)
+        if stop <= start:
+            return b""
         if self._at <= start and stop <= self._at + len(self._window):
             return self._window[start - self._at : stop - self._at]
         return self._read(start, stop)
