@@ -141,3 +141,23 @@ def test_compare_asks_which_of_several_runs(capsys: Capture) -> None:
     assert run(["train", "compare", path, path, "--first-run", "1", "--second-run", "2"]) == 0
     assert "no difference" in capsys.readouterr().out
     assert run(["train", "compare", path, path, "--first-run", "3", "--second-run", "2"]) == 2
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_a_comma_in_a_figure_is_refused_by_line(
+    separator: str, tmp_path: Path, capsys: Capture
+) -> None:
+    """2,43 s was read as 243 s."""
+    path = tmp_path / "steps.csv"
+    rows = (("step", "step_time_s"), ("1", "2.43"), ("2", "2,43"))
+    path.write_text("\n".join(map(separator.join, rows)))
+    assert run(["train", "read", str(path)]) == 2
+    error = capsys.readouterr().err
+    assert "line 3: '2,43' may be a decimal comma" in error
+
+
+def test_one_column_of_step_times_is_read(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "steps.csv"
+    path.write_text("\n".join(["step_time_s", *(f"{2 + (i % 3) / 100}" for i in range(40))]))
+    assert run(["train", "read", str(path), "--format", "json"]) == 0
+    assert '"n_readings": 40' in capsys.readouterr().out

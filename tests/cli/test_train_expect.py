@@ -1,6 +1,7 @@
 """`weft train expect` and `weft train plan`: answers, refusals, and documents of one's own."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -195,6 +196,20 @@ def test_64_layers_by_the_recipe_are_refused_below_512_with_the_memory_sum(
     assert "weights " in error
     assert "GB (72 usable of 80)" in error
     assert run(["train", "plan", NDV5, *RECIPE, *options, "--gpus", "512"]) == 0
+
+
+def test_what_a_refusal_offers_fits_and_half_of_it_does_not(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["train", "plan", NDV5, "--model", "grok-1", "--global-batch", "1024"]
+    assert run([*words, "--gpus", "8"]) == 2
+    offer = re.search(r"--gpus (\d+), or a proxy.*--layers (\d+)\n", capsys.readouterr().err)
+    assert offer is not None
+    gpus, layers = map(int, offer.groups())
+    assert run([*words, "--gpus", str(gpus)]) == 0
+    assert run([*words, "--gpus", str(gpus // 2)]) == 2
+    assert run([*words, "--gpus", "8", "--layers", str(layers)]) == 0
+    assert run([*words, "--gpus", "8", "--layers", str(2 * layers)]) == 2
 
 
 def test_a_sweep_has_a_row_a_size(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,7 @@
 """`weft train plan`: layouts of a model that fit, fastest first; the curve over GPUs."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 OF_ONE_SIZE = {"--gpus": "n_gpus", "--twin": "twin", "--trace": "trace"}
 FIXED = ("tp", "pp", "cp", "ep", "etp", "vp", "micro_batch")
+MOST_DOUBLINGS = 9
+"""Of the GPUs, in search of a number that suffices."""
 SEQUENCES_PER_GPU = 2
 """Of a step, where --global-batch is not given: the source of Grok-1 has 2048 on 1024 GPUs."""
 
@@ -74,7 +77,7 @@ def command(
     request = _request(asked, given, given["n_gpus"])
     found = _searched(asked, request)
     if not found.fitting:
-        raise _nothing_fits(request, found)
+        raise _nothing_fits(asked, given, request, found)
     if given["trace"] is not None:
         write_trace(step_of(asked, request, found.fitting[0]), given["trace"])
     costs = costs_of(asked, request, found.fitting[0], neighbours if given["twin"] else None)
@@ -124,19 +127,40 @@ def _searched_or_why(
         return error
 
 
-def _nothing_fits(request: "PlanRequest", found: "LayoutSearch") -> InputError:
+def _nothing_fits(
+    asked: AskedStep, given: dict[str, Any], request: "PlanRequest", found: "LayoutSearch"
+) -> InputError:
+    """The refusal, with the least number of GPUs and the most layers, by doubling and halving, for
+    which a layout fits."""
     from weft.train.memory import USABLE_SHARE
+    from weft.train.published import resized, shape_of
 
     layout, method, memory = found.least
     again = f", recompute {method.recompute}" if method.recompute != "none" else ""
     layers = request.shape.layers
+
+    def fits(n_gpus: int, n_layers: int) -> bool:
+        wanted = {**given, "global_batch": given["global_batch"] and request.batch}
+        tried = _request(asked, wanted, n_gpus)
+        model = resized(tried.model, layers=n_layers)
+        try:
+            made = _searched(asked, replace(tried, model=model, shape=shape_of(model)))
+        except InputError:
+            return False
+        return bool(made.fitting)
+
+    gpus = (request.n_gpus * 2**power for power in range(1, MOST_DOUBLINGS))
+    fewer = (layers >> power for power in range(1, layers.bit_length()))
+    more = next((n for n in gpus if fits(n, layers)), None)
+    less = next((n for n in fewer if fits(request.n_gpus, n)), None)
+    ways = [f"--gpus {more}"] * (more is not None)
+    ways += [f"a proxy of fewer layers: --layers {less}"] * (less is not None)
     return InputError(
         f"{request.model.name} with {layers} layers does not fit on {request.n_gpus} GPUs in any of"
         f" {found.n_tried} layouts; the least memory is that of {layout.words}{again}:"
         f" {memory.words}",
         expected=f"{USABLE_SHARE * memory.capacity / 1e9:.0f} GB or less",
-        hint=f"try --gpus {2 * request.n_gpus}, or a proxy of fewer layers: --layers"
-        f" {max(1, layers // 2)}",
+        hint=f"try {', or '.join(ways)}" if ways else None,
     )
 
 

@@ -55,8 +55,6 @@ def table_of(head: str) -> CsvTable | None:
     or clock."""
     line = next((one for one in head.split("\n") if one.strip() and one[:1] != "#"), "")
     separator = max(",;\t", key=line.count)
-    if separator not in line:
-        return None
     names = [cell.strip().strip('"').lower() for cell in line.strip("\r").split(separator)]
     found = {
         name: next((i for i, one in enumerate(names) if shape.match(one)), -1)
@@ -67,9 +65,23 @@ def table_of(head: str) -> CsvTable | None:
         for shape in (_LOSS, _TFLOPS)
     )
     time, unit = _time_column(names)
+    if len(names) == 1 and not unit:
+        return None
     if time < 0 and (found["clock"] < 0 or found["step"] < 0):
         return None
     return CsvTable(separator, time, unit, **found, loss=loss, tflops=tflops, n_columns=len(names))
+
+
+def _refuse_commas(table: CsvTable, cells: list[str], name: str, n_line: int) -> None:
+    """Raises InputError for a figure with a comma: '2,430' may be 2.43 or 2430."""
+    figures = (table.time, table.clock, table.step, table.batch, table.tflops)
+    odd = next((cells[i].strip() for i in figures if i >= 0 and "," in cells[i]), None)
+    if odd is not None:
+        raise InputError(
+            f"'{odd}' may be a decimal comma or a thousands separator",
+            where=f"{name}, line {n_line}",
+            expected="figures with a decimal point and no other mark",
+        )
 
 
 def _time_column(names: list[str]) -> tuple[int, str]:
@@ -89,6 +101,8 @@ def read_rows(table: CsvTable, lines: Iterator[str], name: str) -> tuple[Collect
         cells = line.rstrip("\r\n").split(table.separator)
         if len(cells) != table.n_columns or line[:1] == "#":
             continue
+        if "," in line and table.separator != ",":
+            _refuse_commas(table, cells, name, n_lines)
         step = _cell(cells, table.step)
         if isnan(step):
             if table.step >= 0:
