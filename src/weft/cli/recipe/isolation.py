@@ -1,6 +1,5 @@
 """`weft recipe isolation`: the subnet manager's files that keep tenants within their targets."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ import click
 from weft.cli.fabric.files import open_subnet, say_problems
 from weft.cli.options import EXISTING_FILE, FOLDER
 from weft.cli.output import emit, format_option, table_text, talk
+from weft.cli.recipe.written_files import write_files
 from weft.core.errors import ExitCode, InputError
 from weft.core.shell_line import quoted
 from weft.core.units import format_significant
@@ -135,7 +135,7 @@ def _compile(
     found = compile_isolation(twin, fabric.gbps)
     texts = _files(found, fabric.subnet)
     if folder is not None:
-        _write(folder, texts)
+        write_files(folder, texts, "settings of the fabric")
     emit(
         format_,
         text=lambda: _text(found, fabric, f"written to {folder}" if folder else f"next:  {again}"),
@@ -184,20 +184,6 @@ def _files(found: "Compilation", subnet: "Subnet") -> dict[str, str]:
         texts.TENANTS: to_toml(texts.pinned(tenancy, chosen)),
         **{f"{one.name}.env": texts.environment_file(one, chosen) for one in tenancy.tenants},
     }
-
-
-def _write(folder: Path, texts: Mapping[str, str]) -> None:
-    """Raises InputError where there is another file of that name, StorageError."""
-    from weft.core.files import write_part
-
-    there = [name for name in texts if (folder / name).exists()]
-    if there:
-        raise InputError(
-            f"there is a file '{there[0]}'", where=str(folder), expected="a folder without it"
-        )
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in texts.items():
-        write_part(folder / name, text, what="settings of the fabric")
 
 
 def _text(found: "Compilation", fabric: _Fabric, last: str) -> str:

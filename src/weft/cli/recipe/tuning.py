@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weft.cli.output import emit, table_text
+from weft.cli.recipe.written_files import write_files
 from weft.core.errors import ExitCode, InputError
 from weft.core.shell_line import quoted
 from weft.core.units import format_size
@@ -35,7 +36,7 @@ def tuning_recipe(
     texts = _texts(tuning, folder)
     last = ""
     if folder is not None and texts:
-        _write(folder, texts)
+        write_files(folder, texts, "tuning of a library")
         last = f"next:  set the variables of {folder / ENVIRONMENT} in the job"
     elif texts:
         again = f"weft recipe --from {quoted(str(run_dir))} --to {form}"
@@ -61,20 +62,6 @@ def _texts(tuning: "Tuning", folder: Path | None) -> dict[str, str]:
         for name, value in tuning.files.variables.items()
     ]
     return texts | {ENVIRONMENT: "".join(lines)}
-
-
-def _write(folder: Path, texts: Mapping[str, str]) -> None:
-    """Raises InputError where there is another file of that name, StorageError."""
-    from weft.core.files import write_part
-
-    there = [name for name in texts if (folder / name).exists()]
-    if there:
-        raise InputError(
-            f"there is a file '{there[0]}'", where=str(folder), expected="a folder without it"
-        )
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in texts.items():
-        write_part(folder / name, text, what="tuning of a library")
 
 
 def _text(tuning: "Tuning", last: str) -> str:

@@ -10,6 +10,7 @@ from weft.cli.train.step_options import (
     AskedStep,
     aggressors_of_options,
     asked_step,
+    layout_of_batch,
     step_options,
 )
 
@@ -105,16 +106,7 @@ def _layout(given: dict[str, Any]) -> Any:
         return layout
     if given["ga"]:
         raise click.UsageError("--ga and --global-batch say the same: give one of them")
-    at_once = layout.micro_batch * max(1, layout.dp)
-    if batch % at_once:
-        near = max(1, round(batch / at_once)) * at_once
-        raise InputError(
-            f"{batch} sequences a step on DP {layout.dp} with micro-batches of"
-            f" {layout.micro_batch}",
-            expected=f"a multiple of {at_once}",
-            hint=f"the nearest possible value is --global-batch {near}",
-        )
-    return ModelLayout(n_gpus, **ways, ga=batch // at_once)
+    return layout_of_batch(n_gpus, batch, ways, "--global-batch")
 
 
 def _image_step(asked: AskedStep, given: dict[str, Any], format_: str) -> None:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.cli.options import FILE, GPU_COUNT, Decorator, NumberRange, Several
+from weft.core.errors import InputError
 
 if TYPE_CHECKING:
     from weft.catalog.libraries.model_document import ModelDocument
     from weft.catalog.libraries.training_gpus import TrainingGpu
-    from weft.train.layout import StepMethod
+    from weft.train.layout import ModelLayout, StepMethod
     from weft.train.network_state import NetworkState
     from weft.train.prices import CollectivePrices
 
@@ -166,3 +167,23 @@ def _network(document: Any, given: dict[str, Any]) -> "NetworkState":
         transport="sockets" if sockets else "",
         gpudirect=not given["without_gpudirect"],
     )
+
+
+def layout_of_batch(
+    n_gpus: int, batch: int, ways: dict[str, int], option: str, of: str = ""
+) -> "ModelLayout":
+    """A layout with the micro-batches that `batch` sequences need; `option` names them, and `of`
+    the step in an error. Raises InputError."""
+    from weft.train.layout import ModelLayout
+
+    layout = ModelLayout(n_gpus, **ways)
+    at_once = layout.micro_batch * max(1, layout.dp)
+    if batch % at_once:
+        near = max(1, round(batch / at_once)) * at_once
+        raise InputError(
+            f"{of}{batch} sequences a step on DP {layout.dp} with micro-batches of"
+            f" {layout.micro_batch}",
+            expected=f"a multiple of {at_once}",
+            hint=f"the nearest possible value is {option} {near}",
+        )
+    return ModelLayout(n_gpus, **ways, ga=batch // at_once)

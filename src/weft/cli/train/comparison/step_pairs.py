@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from weft.cli.train.step_options import WAYS, asked_step
+from weft.cli.train.step_options import WAYS, asked_step, layout_of_batch
 from weft.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -197,17 +197,5 @@ def _refuse_lacking(
 
 def _layout(side: int, figures: dict[str, int | None], ways: dict[str, int]) -> "ModelLayout":
     """The layout, with the micro-batches that the batch needs. Raises InputError."""
-    from weft.train.layout import ModelLayout
-
-    gpus, batch = figures["gpus"] or 1, figures["batch"] or 1
-    layout = ModelLayout(gpus, **ways)
-    at_once = layout.micro_batch * max(1, layout.dp)
-    if batch % at_once:
-        near = max(1, round(batch / at_once)) * at_once
-        raise InputError(
-            f"the {_WORDS[side]} step: {batch} sequences on DP {layout.dp} with micro-batches of"
-            f" {layout.micro_batch}",
-            expected=f"a multiple of {at_once}",
-            hint=f"the nearest possible value is --batch {near}",
-        )
-    return ModelLayout(gpus, **ways, ga=batch // at_once)
+    of = f"the {_WORDS[side]} step: "
+    return layout_of_batch(figures["gpus"] or 1, figures["batch"] or 1, ways, "--batch", of)
