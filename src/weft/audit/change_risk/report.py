@@ -88,9 +88,12 @@ class ChangeRisk:
 
     @property
     def severity(self) -> Severity:
-        """BAD: hosts cut off, pairs without a path, a new credit loop, or no safe order."""
+        """BAD: hosts cut off, pairs without a path, a new credit loop, or no safe order; of the
+        last three none where the engine is not known, which may fill other tables."""
         is_unsafe = self.order.unsafe is not None and self.order.is_known
-        if self.cut_off or self.without_path or self.has_new_loop or is_unsafe:
+        is_by_tables = bool(self.without_path) or self.has_new_loop or is_unsafe
+        is_guess = self.routing.engine is None and self.by == "weft"
+        if self.cut_off or (is_by_tables and not is_guess):
             return Severity.BAD
         is_less = self.bisection is not None and self.bisection.is_noticed
         if self.unknown:

@@ -33,13 +33,13 @@ def risk_text(risk: ChangeRisk) -> str:
 def _verdict(risk: ChangeRisk) -> str:
     if risk.cut_off:
         return f"{_hosts(risk.cut_off)} would be cut off"
+    if risk.severity is not Severity.BAD:
+        return _mild_verdict(risk)
     if risk.without_path:
         return f"{counted(risk.without_path, 'pair')} of hosts would have no path"
     if risk.has_new_loop:
         return f"a credit loop over {counted(len(risk.loop), 'port')} would arise"
-    if risk.severity is Severity.BAD:
-        return "no safe order: hosts would be cut off, or a credit loop arise, between the steps"
-    return _mild_verdict(risk)
+    return "no safe order: hosts would be cut off, or a credit loop arise, between the steps"
 
 
 def _mild_verdict(risk: ChangeRisk) -> str:
