@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 Outcomes = dict[tuple[str, int], list[Mapping[str, Any]]]
 """By launch the outcomes of its parts."""
 
+LAUNCHER_READS_S = 1.0
+"""A launcher may end a job without passing on what a rank has just written."""
 MOST_BYTES = 256 << 20
 """Of scenarios that this machine simulates together: one of 8,008 nodes with tables has 10 MB."""
 
@@ -142,6 +144,7 @@ def mpi_ranks() -> Iterator[MpiRanks | None]:
             # The first rank would wait for this one for ever.
             where = f"rank {communicator.Get_rank()} on {os.uname().nodename}"
             print(f"weft: {where}: {error or type(error).__name__}", file=sys.stderr, flush=True)
+            time.sleep(LAUNCHER_READS_S)
             communicator.Abort(1)
             raise
         yield None
