@@ -1,6 +1,8 @@
 """The twin of a virtual cluster of two leaves, and the impact of aggressors on a job there."""
 
 import json
+import subprocess
+import sys
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,10 +37,10 @@ class Impact:
         """Whether the intervals lie apart."""
         return self.high < other.low or other.high < self.low
 
-    def is_far_from(self, other: "Impact", factor: float) -> bool:
-        """Whether the one is more than so many times the other."""
-        least, most = sorted((self.impact, other.impact))
-        return most > factor * least
+    def beside(self, other: "Impact") -> "Impact":
+        """This one alone, and what `other` is beside the aggressors."""
+        change = other.alone_us / self.alone_us
+        return Impact(self.alone_us, other.impact * change, other.low * change, other.high * change)
 
 
 def impacts(rows: Sequence[dict[str, Any]]) -> dict[int, Impact]:
@@ -49,6 +51,42 @@ def impacts(rows: Sequence[dict[str, Any]]) -> dict[int, Impact]:
         low, high = (mean[end] or mean["impact"] for end in ("low", "high"))
         found[row["size_bytes"]] = Impact(mean["alone"], mean["impact"], low, high)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class CpuWait:
+    """How often a process that never sleeps is found without a CPU, and for how long then: ns."""
+
+    share: float
+    mean_ns: float
+
+
+_POLL = """
+import sys, time
+end = time.perf_counter_ns() + int(sys.argv[1])
+last, gaps = time.perf_counter_ns(), []
+while last < end:
+    now = time.perf_counter_ns()
+    if now - last > 100_000:
+        gaps.append(now - last)
+    last = now
+print(sum(gaps), sum(gap * gap for gap in gaps))
+"""
+
+
+def cpu_wait(n_processes: int, seconds: float = 3.0) -> CpuWait:
+    """Measured on so many processes at once. A moment that is drawn at random falls into a long gap
+    more often than into a short one, and into its middle on average: sum of squares over twice the
+    sum."""
+    polling = [
+        subprocess.Popen(
+            [sys.executable, "-c", _POLL, str(round(seconds * 1e9))], stdout=subprocess.PIPE
+        )
+        for _ in range(n_processes)
+    ]
+    said = [process.communicate(timeout=60)[0].split() for process in polling]
+    total, squares = (sum(float(line[at]) for line in said) for at in (0, 1))
+    return CpuWait(total / (n_processes * seconds * 1e9), squares / (2 * total) if total else 0.0)
 
 
 def fabric_document(leaves: Sequence[Sequence[str]]) -> dict[str, object]:
@@ -90,7 +128,7 @@ def twin_options(
     document["packets"] |= {"headers": "ethernet"}
     document["packets"]["mtu"] |= {"value": float(MTU_BYTES), "source": "TCP over Ethernet"}
     document["switch"]["buffer"] |= {"value": float(queue_bytes(RATE)), "source": "weft's queue"}
-    document["mpi"] |= {"library": "MPICH", "choice": "mpich"}
+    document["mpi"] |= {"library": "MPICH", "choice": "mpich", "one_sided": "processor"}
     platform.write_text(tomli_w.dumps(document))
     fabric.write_text(json.dumps(fabric_document(leaves)))
     return ("--twin", str(platform), "--fabric", str(fabric))

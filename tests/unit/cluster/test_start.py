@@ -85,7 +85,7 @@ def test_a_change_that_fails_is_recorded_with_all_that_a_cable_may_have(
     )
     begun: list[tuple[VirtualHost, VirtualHost]] = []
 
-    def impair(*args: object) -> None:
+    def impair(*args: object, **_: object) -> None:
         was, new = args[3:]
         assert isinstance(was, VirtualHost)
         assert isinstance(new, VirtualHost)

@@ -258,7 +258,8 @@ class TwinBackend:
         else:
             document["work"] = work(self.platform, measured, trial, self.faults)
         if has_aggressors(trial):
-            return beside(document, trial, self.nodes, measured)
+            puts_by = self.platform.mpi.one_sided
+            return beside(document, trial, self.nodes, measured, puts_by=puts_by)
         return document
 
     def _routed(self, trial: Trial) -> Document:

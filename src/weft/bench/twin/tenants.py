@@ -86,10 +86,17 @@ def highest_level(trial: Trial) -> int:
     return max((service_level(trial), *others))
 
 
-def beside(document: Document, trial: Trial, nodes: Sequence[str], measured: Benchmark) -> Document:
+def beside(
+    document: Document,
+    trial: Trial,
+    nodes: Sequence[str],
+    measured: Benchmark,
+    *,
+    puts_by: str = "adapter",
+) -> Document:
     """The scenario with the aggressors, as many ranks a node as the job, which repeat what they do
-    until the job is done. The channels of a job between GPUs are tenants already. Raises InputError
-    where too few nodes are left, or for `pairs`."""
+    until the job is done; `puts_by` as a platform's `mpi.one_sided`. The channels of a job between
+    GPUs are tenants already. Raises InputError where too few nodes are left, or for `pairs`."""
     if measured.kind == "pairs":
         raise InputError(
             f"option '{OPTION}' with {measured.name}: its pairs have the fabric to themselves",
@@ -112,7 +119,8 @@ def beside(document: Document, trial: Trial, nodes: Sequence[str], measured: Ben
     ):
         second: Document = {"name": f"aggressor-{number}", "role": "aggressor", "repeat": True}
         second |= {"start_ns": one.start_ns} if one.start_ns else {}
-        second |= {"one_sided": True} if one.benchmark in ONE_SIDED else {}
+        is_put = one.benchmark in ONE_SIDED and puts_by == "adapter"
+        second |= {"one_sided": True} if is_put else {}
         if one.service_level is not None:
             second[SERVICE_LEVEL] = one.service_level
         if one.partition_key is not None:

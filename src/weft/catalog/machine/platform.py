@@ -183,11 +183,13 @@ class MpiFigures(Document):
     """The MPI library a platform is described with. Algorithms in order of size.
 
     `choice` names the document of `catalog/algorithms` whose decisions are this library's; they
-    hold before those of `algorithms` that are assumed.
+    hold before those of `algorithms` that are assumed. `one_sided`: who moves puts and gets between
+    nodes, the adapter (RDMA) or the processors at both ends (sockets).
     """
 
     library: str = ""
     choice: Literal["", "mpich", "mvapich2", "mvapich2-frontera", "openmpi"] = ""
+    one_sided: Literal["adapter", "processor"] = "adapter"
     algorithms: tuple[Algorithm, ...] = ()
 
 

@@ -1,8 +1,9 @@
 """The faults of the cables of a running virtual cluster: rates, delays, lost frames.
 
 A rate is a queue of `tc`, a loss a rule of `nft`, a delay a process (delay_line.py): many kernels
-of containers and small machines have no netem. The cable of a leaf takes the ports behind it in
-turn, as a switch does: one queue would give a port the more, the more connections it has.
+of containers and small machines have no netem. What a leaf or the spine sends by a limited cable
+takes the ports that it came from in turn, as in a switch: one queue would give a port the more, the
+more connections it has.
 """
 
 import os
@@ -36,14 +37,25 @@ PARTS = 1_000_000
 Words = tuple[str, ...]
 
 
-def impair(folder: Path, root: int, process: int, old: VirtualHost, new: VirtualHost) -> None:
+def impair(
+    folder: Path,
+    root: int,
+    process: int,
+    old: VirtualHost,
+    new: VirtualHost,
+    *,
+    on_leaf: Sequence[VirtualHost] = (),
+) -> None:
     """Make the cable of a running host as it is wanted. `root` is the cluster's first process,
-    `process` the host's own; `old` is the host as it is, or with faults besides that it may have.
-    Raises NamespaceError."""
+    `process` the host's own; `old` is the host as it is, or with faults besides that it may have;
+    `on_leaf` are the other hosts of its leaf. Raises NamespaceError."""
     within, own = _within(root), _within(process)
     _clear(within, own, old)
     _limit(own, "eth0", new.sending.rate)
     _limit(within, new.port, new.receiving.rate)
+    if new.leaf and new.receiving.rate is not None:
+        # What comes from elsewhere came by one port, that of the uplink.
+        _take_turns(within, new.port, new.receiving.rate, [(host,) for host in on_leaf])
     if _delays(new):
         _add_delay(folder, root, new)
     if is_lossy(new):
@@ -145,7 +157,7 @@ def _take_turns(
     within: Words, device: str, rate: str, ports: Sequence[Sequence[VirtualHost]]
 ) -> None:
     """Give each port behind a limited cable, with the hosts that send by it, a queue of its own,
-    and serve these in turn. The first class has what no host sends: ssh from the bridge."""
+    and serve these in turn. The first class has what none of them sends."""
     there = ("dev", device, "parent")
     run(*within, "tc", "qdisc", "add", *there, "1:1", "handle", "2:", "htb", "default", "1")
     for number, hosts in enumerate([(), *ports], 1):

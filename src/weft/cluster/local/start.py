@@ -105,7 +105,9 @@ def change(
                 layout = _recorded(layout, at, layout.hosts[at].on_the_way_to(new))
                 if new.name not in processes:
                     raise NamespaceError(f"{new.name} is not running")
-                impair(folder, root, processes[new.name], layout.hosts[at], new)
+                on_leaf = [one for one in hosts if one.leaf == new.leaf and one.name != new.name]
+                old = layout.hosts[at]
+                impair(folder, root, processes[new.name], old, new, on_leaf=on_leaf)
                 layout = _recorded(layout, at, new)
             if uplink != layout.uplink:
                 replace(layout, uplink=UNKNOWN_RATE).write()
@@ -117,7 +119,7 @@ def change(
             f"the cables cannot be changed: {error}",
             where=str(folder),
             expected="a kernel with tbf (--rate), packet sockets (--delay), nf_tables (--loss);"
-            " tbf, htb and u32 (--uplink)",
+            " tbf, htb and u32 (--uplink, and --rate with --leaves)",
             hint="'weft cluster down' ends the cluster",
         ) from error
     return layout

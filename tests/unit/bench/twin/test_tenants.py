@@ -63,6 +63,13 @@ def test_an_aggressor_is_of_its_partition_and_its_puts_cost_no_processor(
     assert "one_sided" not in other
 
 
+def test_puts_over_sockets_are_the_processors(twin: TwinBackend) -> None:
+    mpi = twin.platform.mpi.model_copy(update={"one_sided": "processor"})
+    over_sockets = twin.with_platform(twin.platform.model_copy(update={"mpi": mpi}))
+    document = over_sockets.scenario(launch(over_sockets, aggressors=["put_incast@8"]))
+    assert "one_sided" not in document["tenants"][1]
+
+
 def test_only_the_job_is_measured_together_or_alone(twin: TwinBackend) -> None:
     loads: list[list[str]] = [[], [BESIDE]]
     both = [launch(twin, aggressors=one, routing="minhop") for one in loads]
