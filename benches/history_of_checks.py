@@ -122,8 +122,9 @@ def drift_outcomes(base: StudyRun, n_histories: int, rng: Rng) -> Counter[str]:
     return found
 
 
-def seconds_of(where: Path, base: StudyRun, n_runs: int, rng: Rng) -> tuple[float, float]:
-    """Of judging a run, and of `weft history` over run directories with kept rows."""
+def seconds_of(where: Path, base: StudyRun, n_runs: int, rng: Rng) -> tuple[float, float, float]:
+    """CPU time of judging a run; then of `weft history` over run directories with kept rows, on the
+    clock and of the CPU."""
     os.environ["XDG_CACHE_HOME"] = str(where / "cache")
     first = write_check(where / "first", night_run(Night(base), 0, rng))
     pool = judged_nights(40, lambda _: Night(base), rng)
@@ -143,9 +144,9 @@ def seconds_of(where: Path, base: StudyRun, n_runs: int, rng: Rng) -> tuple[floa
             pool[i % 40], started_unix_s=float(started), kind="live", identity=str(i)
         )
         keep_row(one, kept)
-    start = time.perf_counter()
+    start, start_cpu = time.perf_counter(), sum(os.times()[:4])
     weft(["history", str(where / "runs"), "--format", "csv"])
-    return judging, time.perf_counter() - start
+    return judging, time.perf_counter() - start, sum(os.times()[:4]) - start_cpu
 
 
 def main() -> int:
@@ -186,9 +187,10 @@ def main() -> int:
             print(f"| {NODE}, drift | {asked.drifts} | {dict(some)} |", flush=True)
         if asked.runs:
             with open(os.devnull, "w", encoding="utf-8") as quiet_out, redirect_stdout(quiet_out):
-                judging, seconds = seconds_of(Path(place), base, asked.runs, rng)
+                judging, seconds, cpu = seconds_of(Path(place), base, asked.runs, rng)
             print(
-                f"\n{asked.runs:,} run directories: {seconds:.1f} s; judging one: {judging:.3f} s"
+                f"\n{asked.runs:,} run directories: {seconds:.1f} s on the clock, {cpu:.1f} s of "
+                f"the CPU; judging one: {judging:.3f} s of the CPU"
             )
     return int(n_false > asked.quiet / 100)
 

@@ -123,7 +123,10 @@ def step_of_statistic(values: Floats, critical: float) -> Floats:
     design, sigma = Design.of(len(matrix)), clipped_series(matrix, ())[1]
     last_third = np.arange(len(matrix)) >= len(matrix) - max(LEAST_STRETCH, len(matrix) // 3)
     free = design.free_length(last_third.astype(np.float64))
-    return sigma * _noise_lengths(critical, design) / free if free else np.full(len(sigma), np.inf)
+    lengths = _noise_lengths(critical, design)
+    # Of runs without any scatter, too, no step shows where none reaches the statistic.
+    reached = bool(free) and np.isfinite(lengths)
+    return sigma * lengths / free if reached else np.full(len(sigma), np.inf)
 
 
 def detectable_contrast(values: ArrayLike, inside: Bools, n_tests: int) -> Floats:

@@ -145,10 +145,19 @@ def p_of_two(before: Floats, after: Floats) -> float:
 
 
 def _quantile(values: Floats, share: float) -> Floats:
-    """A quantile of the present values of each column; 0 where there is none."""
-    absent = ~np.isfinite(values).any(axis=0)
-    filled = np.where(absent, 0.0, values)
-    return np.asarray(np.nanquantile(filled, share, axis=0), dtype=np.float64)
+    """A quantile of the present values of each column, between the two nearest of them; 0 where
+    there is none. numpy's `nanquantile` calls Python for each column: minutes for many blocks."""
+    present = np.isfinite(values)
+    last = np.maximum(present.sum(axis=0) - 1, 0)
+    # INVARIANT: absent values are sorted behind all others, so that rows 0 to `last` are present.
+    behind = np.where(present.any(axis=0), np.inf, 0.0)
+    ordered = np.sort(np.where(present, values, behind), axis=0)
+    below = np.floor(share * last).astype(np.intp)
+    low, high = (
+        np.take_along_axis(ordered, rows[None], axis=0)[0]
+        for rows in (below, np.minimum(below + 1, last))
+    )
+    return np.asarray(low + (high - low) * (share * last - below), dtype=np.float64)
 
 
 def in_blocks(matrix: Floats) -> Floats:

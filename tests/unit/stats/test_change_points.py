@@ -9,9 +9,10 @@ from weft.stats.change_points import (
     detectable_step,
     find_changes,
     least_runs,
+    step_of_statistic,
 )
 from weft.stats.change_scan import LEAST_STRETCH, Design, Stretches, running_median
-from weft.stats.change_series import joined_series, split_costs
+from weft.stats.change_series import joined_series, levels_of, split_costs
 
 GROUPS = [0, 0, 1]
 
@@ -181,3 +182,21 @@ def test_a_mean_is_taken_over_series_that_nearly_all_runs_have() -> None:
     assert np.array_equal(joined[:, 4], np.full(60, 0.5))
     assert joined_series(values, [0, 1, 0, 0]).shape == (60, 5)
     assert joined_series(values[:, 1:], [0, 0, 0]).shape == (60, 3)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_level_is_the_median_of_the_values_that_are_there(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(21 + seed, 40))
+    values[rng.random(values.shape) < 0.5] = np.nan
+    values[0] = rng.normal(size=40)
+    found = levels_of(values, [])
+    assert found == pytest.approx(np.tile(np.nanmedian(values, axis=0), (len(values), 1)))
+
+
+def test_a_series_that_no_check_measured_has_the_level_zero() -> None:
+    assert (levels_of(np.full((5, 2), np.nan), []) == 0).all()
+
+
+def test_no_step_shows_where_none_reaches_the_statistic_of_chance() -> None:
+    assert np.isposinf(step_of_statistic(np.zeros((40, 2)), float("inf"))).all()

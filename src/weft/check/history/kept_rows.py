@@ -17,7 +17,8 @@ from typing import Any
 import weft
 from weft.check.history.components_of import components_of
 from weft.check.pipeline import has_pairs, judge_run
-from weft.core.documents.document_text import read_json_file
+from weft.core.documents.document_text import MOST_JSON_BYTES
+from weft.core.documents.text_file import read_file_bytes
 from weft.core.errors import InputError, StorageError
 from weft.core.files import write_whole
 from weft.study.history.history_run import HistoryCell, HistoryRun, history_run
@@ -31,7 +32,7 @@ from weft.study.run.metadata import commit_of
 from weft.study.run.run_folder import RUN_FILE, SAMPLES
 from weft.study.run.store import StudyRun, read_run
 
-SCHEMA = "weft.history_row/1"
+SCHEMA = "weft.history_row/2"
 _EXPECTED = f"a row of a history ({SCHEMA}), as `weft history` keeps it"
 _JUDGED_BY = (
     *(RUN_FILE, "plan.jsonl", "fabric.json", "marks.json"),
@@ -58,9 +59,24 @@ def row_of(run: StudyRun) -> HistoryRun:
 def read_row(directory: Path) -> HistoryRun:
     """The row of a run directory, from the cache where its files are as they were. Raises
     InputError for what is no run, or is damaged."""
+    return kept_row(directory) or judged_row(directory)
+
+
+def kept_row(directory: Path) -> HistoryRun | None:
+    """The row of a run directory in the cache; None where there is none of its files as they are.
+    Takes a millisecond: a process that is asked for the row takes longer to send it."""
+    try:
+        text = read_file_bytes(_place(directory), expected=_EXPECTED, most_bytes=MOST_JSON_BYTES)
+        record = json.loads(text, parse_constant=_refuse_constant)
+        return _of_record(directory, record, _signature(directory))
+    except (InputError, KeyError, TypeError, ValueError, AttributeError, RecursionError):
+        return None
+
+
+def judged_row(directory: Path) -> HistoryRun:
+    """The row of a run directory, judged now and kept. Raises InputError for what is no run, or is
+    damaged."""
     signature = _signature(directory)
-    with contextlib.suppress(InputError, KeyError, TypeError, ValueError, AttributeError):
-        return _of_record(directory, read_json_file(_place(directory), _EXPECTED), signature)
     row = row_of(read_run(directory))
     keep_row(directory, row, signature)
     return row
@@ -87,6 +103,21 @@ def kept_folder() -> Path:
     return Path(user_cache) / "weft/history"
 
 
+@functools.lru_cache(maxsize=256)
+def _series(text: str) -> tuple[ComponentSeries, ...]:
+    """The series of a row, by their JSON text: that of most checks of a fabric is the same, and
+    then read once."""
+    return tuple(
+        ComponentSeries(NamedComponent(kind, name), metric)
+        for kind, name, metric in json.loads(text)
+    )
+
+
+def _refuse_constant(name: str) -> float:
+    """No row has NaN or Infinity. Raises ValueError."""
+    raise ValueError(name)
+
+
 @functools.cache
 def _version() -> str:
     return commit_of(Path(__file__).parent) or weft.__version__
@@ -108,9 +139,6 @@ def _signature(directory: Path) -> str:
 
 def _to_record(row: HistoryRun, signature: str) -> dict[str, Any]:
     parts = row.components
-    by_component: dict[NamedComponent, dict[str, float]] = {}
-    for series, value in parts.slowness.items():
-        by_component.setdefault(series.component, {})[series.metric] = value
     return {
         "schema": SCHEMA,
         "signature": signature,
@@ -124,10 +152,9 @@ def _to_record(row: HistoryRun, signature: str) -> dict[str, Any]:
         ],
         "verdict": parts.verdict,
         "why_not": parts.why_not,
-        "components": [[one.kind, one.name, some] for one, some in by_component.items()],
-        "accused": [
-            [one.component.kind, one.component.name, one.severity] for one in parts.accused
-        ],
+        "series": json.dumps([[*one.component, one.metric] for one in parts.slowness]),
+        "slower": list(parts.slowness.values()),
+        "accused": [[*one.component, one.severity] for one in parts.accused],
     }
 
 
@@ -136,11 +163,8 @@ def _of_record(directory: Path, record: Mapping[str, Any], signature: str) -> Hi
     if record["schema"] != SCHEMA or record["signature"] != signature:
         raise ValueError("kept of other files")
     cells = {HistoryCell(*one[:-2]): (float(one[-2]), float(one[-1])) for one in record["cells"]}
-    slowness = {
-        ComponentSeries(NamedComponent(kind, name), metric): value
-        for kind, name, some in record["components"]
-        for metric, value in some.items()
-    }
+    slower = map(float, record["slower"])
+    slowness = dict(zip(_series(record["series"]), slower, strict=True))
     accused = tuple(
         RunAccusation(NamedComponent(kind, name), severity)
         for kind, name, severity in record["accused"]

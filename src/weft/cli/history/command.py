@@ -62,7 +62,7 @@ def command(
     weft history runs
     weft history runs/nightly --html fabric.html
     """
-    from weft.check.history.kept_rows import read_row
+    from weft.check.history.kept_rows import judged_row, kept_row
     from weft.cli.history.files import WrittenFiles
     from weft.cli.history.text import component_records, history_rows, history_text
     from weft.study.history.history import histories_of
@@ -70,7 +70,7 @@ def command(
     from weft.study.history.run_folders import find_runs
     from weft.study.history.whole_history import judge_whole
 
-    found = find_runs(places, as_given=order == "given", read=read_row)
+    found = find_runs(places, as_given=order == "given", read=judged_row, kept_row=kept_row)
     judged = [judge_whole(one) for one in histories_of(found.runs, one_fabric=one_fabric)]
     written = WrittenFiles(page, metrics_file, dashboard)
     written.write(judged)

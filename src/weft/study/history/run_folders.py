@@ -21,6 +21,9 @@ _AT_ONCE = 32
 ReadRow = Callable[[Path], HistoryRun]
 """The row of a run directory. Raises InputError; a function of a module, for other processes."""
 
+KeptRow = Callable[[Path], HistoryRun | None]
+"""The row of a run directory that was read before, in about a millisecond; None where none is."""
+
 
 @dataclass(frozen=True, slots=True)
 class LeftOutRun:
@@ -44,16 +47,17 @@ def find_runs(
     as_given: bool = False,
     clock: Clock = system_clock,
     read: ReadRow = read_history_run,
+    kept_row: KeptRow = lambda _: None,
 ) -> FoundRuns:
     """The runs of these run directories, and of the directories in which they lie.
 
     A named run directory must be readable: raises InputError, also for a place without any run. Of
     a directory of runs, those that cannot be read are left out, as are copies, runs without a time
     and runs without a figure. `as_given` keeps the order of the places instead of the time. `read`
-    reads one row; processes share the work.
+    reads each row that `kept_row` does not have; processes share that work.
     """
     directories, named = run_directories(places)
-    rows = _read_all(directories, named, read)
+    rows = _read_all(directories, named, read, kept_row)
     runs = [one for one in rows if isinstance(one, HistoryRun)]
     left_out = [one for one in rows if isinstance(one, LeftOutRun)]
     kept: list[HistoryRun] = []
@@ -107,15 +111,23 @@ def _runs_in(place: Path) -> list[Path]:
 
 
 def _read_all(
-    directories: Sequence[Path], named: set[Path], read: ReadRow
+    directories: Sequence[Path], named: set[Path], read: ReadRow, kept_row: KeptRow
 ) -> list[HistoryRun | LeftOutRun]:
+    """In the order of the directories."""
+    found: dict[Path, HistoryRun | InputError] = {}
+    for path in each(directories, "looking for runs that are known", unit="run"):
+        row = kept_row(path)
+        if row is not None:
+            found[path] = row
+    unknown = [path for path in directories if path not in found]
     one_row = partial(_read, read)
-    if len(directories) < PROCESSES_FROM:
-        rows: Iterable[HistoryRun | InputError] = map(one_row, directories)
-        return [_judged(path, one, named) for path, one in _each_read(directories, rows)]
-    with ProcessPoolExecutor(max_workers=os.cpu_count()) as pool:
-        rows = pool.map(one_row, directories, chunksize=_AT_ONCE)
-        return [_judged(path, one, named) for path, one in _each_read(directories, rows)]
+    if len(unknown) < PROCESSES_FROM:
+        found.update(_each_read(unknown, map(one_row, unknown)))
+    else:
+        with ProcessPoolExecutor(max_workers=os.cpu_count()) as pool:
+            rows = pool.map(one_row, unknown, chunksize=_AT_ONCE)
+            found.update(_each_read(unknown, rows))
+    return [_judged(path, found[path], named) for path in directories]
 
 
 def _each_read(

@@ -13,7 +13,7 @@ from weft.study.history.history_findings import (
     exit_code_of_histories,
     judge_history,
 )
-from weft.study.history.history_run import read_history_run
+from weft.study.history.history_run import HistoryRun, read_history_run
 from weft.study.history.run_folders import find_runs
 from weft.study.history.shifts import shifts_of
 
@@ -24,6 +24,22 @@ def test_runs_are_in_order_of_time_whatever_their_names(tmp_path: Path) -> None:
     assert [run.name for run in find_runs([tmp_path]).runs] == ["b", "c", "a"]
     given = find_runs([tmp_path / name for name in "acb"], as_given=True)
     assert [run.name for run in given.runs] == ["a", "c", "b"]
+
+
+def test_only_runs_without_a_kept_row_are_read(tmp_path: Path) -> None:
+    for name, day in (("a", 2), ("b", 0), ("c", 1)):
+        write_run(tmp_path / name, FIRST_S + day * DAY_S, {8: 10.0})
+    kept, read = dataclasses.replace(read_history_run(tmp_path / "c"), n_over=77), []
+
+    def reading(path: Path) -> HistoryRun:
+        read.append(path.name)
+        return read_history_run(path)
+
+    found = find_runs(
+        [tmp_path], read=reading, kept_row=lambda path: kept if path.name == "c" else None
+    )
+    assert read == ["a", "b"]
+    assert [(run.name, run.n_over) for run in found.runs] == [("b", 1), ("c", 77), ("a", 1)]
 
 
 def test_a_clock_that_went_backwards_has_no_place_in_time(tmp_path: Path) -> None:
