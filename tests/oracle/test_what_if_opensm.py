@@ -5,12 +5,14 @@ dragonflies; switches and cables go, cables and switches come. Every entry of ev
 adapter is compared.
 """
 
+import json
 import os
 import random
 import signal
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests import drawn_fabrics
@@ -20,12 +22,20 @@ from tests.seeds import drawn
 from weft.audit.change_risk.change import FabricChange, read_changes
 from weft.audit.change_risk.reach import changed
 from weft.audit.change_risk.tables import Routing
+from weft.cli import run
 from weft.topology.subnet.subnet import Subnet
 
 N_NETS = 200
 NEW_GUID = 0x506B4B03F0000000
 NEW_PORTS = 8
 ENGINES = ("minhop", "updn", "ftree")
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "fabric"
+DUMPS = ("small/opensm-subnet.lst", "opensm/opensm-lfts.dump")
+"""Four leaves of four hosts, two spines, two cables between each leaf and spine."""
+MOVED_CABLE = (
+    *("--without-cable", "leaf000[5]", "--without-cable", "leaf001[5]"),
+    *("--add", "leaf000[5] leaf001[5]"),
+)
 
 
 @dataclass(frozen=True)
@@ -239,3 +249,50 @@ def test_tables_after_a_change_are_opensms(seed: int, tmp_path: Path) -> None:
         assert len(left_out) == n_switches * len({(one.node, one.port) for one in left_out})
         differing = tuple(one for one in differing if one.before)
     assert differing == ()
+
+
+def told(capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, dict[str, Any]]:
+    """The exit code and the record of `weft fabric what-if` for the small fabric."""
+    files = [str(FIXTURES / name) for name in DUMPS]
+    code = run(["fabric", "what-if", *files, *more, "--format", "json"])
+    captured = capsys.readouterr()
+    assert captured.out, captured.err
+    return code, json.loads(captured.out)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("--without", "spine01", "--without-cable", "leaf000[5]"),
+        ("--without", "leaf001"),
+        MOVED_CABLE,
+    ],
+    ids=["spine", "leaf", "moved-cable"],
+)
+def test_the_verb_with_opensm_says_what_it_says_without(
+    change: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    require_tools()
+    jobs = tmp_path / "jobs"
+    jobs.write_text("11 c[101-104]-[001-004]\n12 c101-[001-004]\n")
+    asked = (*change, "--engine", "minhop", "--jobs", str(jobs))
+    code, ours = told(capsys, *asked)
+    code_of_opensm, theirs = told(capsys, *asked, "--opensm")
+    assert (ours["computed_by"], theirs["computed_by"]) == ("weft", "OpenSM")
+    # Taking out a leaf only loses its own hosts: the other tables keep their entries.
+    assert (ours["n_changed_entries"] > 0) != bool(ours["cut_off"])
+    differing = {key for key in ours if ours[key] != theirs[key]}
+    assert differing <= {"computed_by", "engine_known_by"}
+    assert code_of_opensm == code
+
+
+@pytest.mark.slow
+def test_opensm_fills_tables_of_an_engine_that_weft_lacks(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    require_tools()
+    _, found = told(capsys, "--without", "spine01", "--engine", "dor", "--opensm")
+    assert (found["computed_by"], found["tables_by"]) == ("OpenSM", "dor")
+    assert found["pairs_without_path"] == 0
+    assert found["cut_off"] == []
