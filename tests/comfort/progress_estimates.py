@@ -24,7 +24,7 @@ def look():
         at = WorkStanding.now()
         pace = None if at is None or at.share <= 0 else (1 - at.share) / at.share
         left_s = None if at is None else at.left_s
-        if pace is not None and began_cpu[0] is None:
+        if at is not None and began_cpu[0] is None:
             began_cpu[0] = time.process_time()
         cpu_s = None if pace is None else (time.process_time() - began_cpu[0]) * pace
         what = None if at is None else at.task.what
