@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from _pytest.mark.structures import ParameterSet
-from tests.needs import absent
+from tests.needs import absent, need
 
 ROOT = Path(__file__).resolve().parent.parent
 GUIDES = tuple(sorted(f"docs/guides/{path.name}" for path in ROOT.glob("docs/guides/*.md")))
@@ -21,6 +21,7 @@ PAGES = (
     "docs/gallery.md",
     *GUIDES,
     "docs/reference/fabric_audit.md",
+    "docs/reference/fabric_what_if.md",
     "docs/reference/scenario.md",
     "docs/reference/study.md",
 )
@@ -63,6 +64,8 @@ def argv_of(command: str) -> list[str]:
             absent("weft-sim is not built (cargo test builds it)")
         return [str(DEBUG_SIM), *arguments]
     assert program == "weft", f"$ {command}: a page shows what no test runs"
+    if "--opensm" in arguments:
+        need("opensm", "ibsim", package="opensm ibsim-utils")
     return [*WEFT, *arguments]
 
 
