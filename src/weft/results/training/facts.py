@@ -30,10 +30,12 @@ _FIELDS: dict[str, tuple[tuple[bytes, str], ...]] = {
         (b"seq_length", rf"(?<![A-Za-z_])(?:encoder_)?seq_length{_IS}(\d+)"),
         (b"seq_len", rf"(?<![A-Za-z_])seq_len{_IS}(\d+)"),
         (b"sequence length ", r"sequence length (\d+)"),
+        (b"--seq-length", r"--seq-length[ =]+(\d+)"),
     ),
     "batch": (
         (b"global_batch_size", rf"(?<![A-Za-z_])global_batch_size{_IS}(\d+)"),
         (b"global batch size ", r"global batch size (\d+)"),
+        (b"--global-batch-size", r"--global-batch-size[ =]+(\d+)"),
     ),
     "batch_per_gpu": ((b"Batch size: ", r"^Batch size: (\d+)\s*$"),),
     "gpus": (
@@ -60,6 +62,9 @@ _MODEL = re.compile(r"^Model: ([\w.-]{1,60})\s*$", re.MULTILINE)
 _PREFIX = re.compile(r"^(?:\[[\w,. |]{1,60}\](?:<std\w+>)?:? ?|\d{1,6}: ?)")
 _AXES = re.compile(r"\b(?:pp|dp|dp_replicate|dp_shard|cp|tp)=(\d+)")
 _LIST = re.compile(r"\], \[([\d, ]+)\]")
+_OF_A_STEP = ("sequence", "batch", "gpus")
+"""Facts whose change makes the steps behind it others."""
+_OF_A_STEP_MARKS = tuple(mark for name in _OF_A_STEP for mark, _ in _FIELDS[name])
 _MOST_OF_A_KIND = 200
 _MOST_AXES = 8
 _MOST_VALUE = 1e12
@@ -81,6 +86,27 @@ def facts_in(region: bytes, first_line: int) -> tuple[TrainingFacts, list[Remark
     return TrainingFacts(**kept, model=model.group(1) if model else ""), remarks
 
 
+def has_arguments(content: bytes) -> bool:
+    """Whether a block has the arguments of a job: one search, for each block of a log."""
+    return b"global_batch_size" in content
+
+
+def may_state_facts(text: bytes) -> bool:
+    """Whether a text may state what a step is: sooner said than `facts_in`."""
+    return any(mark in text for mark in _OF_A_STEP_MARKS)
+
+
+def changed_fact(before: TrainingFacts, after: TrainingFacts) -> Remark | None:
+    """The first fact of a step that is another one now; None where none is."""
+    for name in _OF_A_STEP:
+        old, new = getattr(before, name), getattr(after, name)
+        if old is not None and new is not None and old.value != new.value:
+            what, _ = _WORDS[name]
+            text = f"{what}: {old.value:g} in line {old.line}, {new.value:g} here: another run"
+            return Remark(new.line, f"the log states two {text}")
+    return None
+
+
 def _stated(
     region: bytes, first_line: int, mark: bytes, pattern: re.Pattern[str]
 ) -> Iterator[Stated]:
@@ -93,12 +119,12 @@ def _stated(
         end = region.find(b"\n", at)
         end = len(region) if end < 0 else end
         text = region[start : min(end, at + _LINE_BYTES)].decode("utf-8", "replace")
-        match = pattern.search(_PREFIX.sub("", text).rstrip("\r"))
-        value = _value(match.group(1)) if match else math.nan
-        if 0 < value <= _MOST_VALUE or (value > 0 and mark == b"computing MFU"):
-            line += region.count(b"\n", counted_to, start)
-            counted_to = start
-            yield Stated(value, line)
+        line += region.count(b"\n", counted_to, start)
+        counted_to = start
+        for match in pattern.finditer(_PREFIX.sub("", text).rstrip("\r")):
+            value = _value(match.group(1))
+            if 0 < value <= _MOST_VALUE or (value > 0 and mark == b"computing MFU"):
+                yield Stated(value, line)
         at = end
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from weft.results.training.collector import CHECKPOINT, EVALUATION, NOTHING, Collector
-from weft.results.training.facts import facts_in
+from weft.results.training.facts import changed_fact, facts_in, has_arguments, may_state_facts
 from weft.results.training.formats.log_format import LogFormat
 from weft.results.training.formats.registry import SCANNED
 from weft.results.training.line_shape import KnownShapes
@@ -35,11 +35,14 @@ class LogPass:
         self._rank_of: dict[bytes, str] = {}
         self._shapes = KnownShapes()
         self._line = 1
+        self._near_arguments = False
 
     def read(self, stream: Readable) -> tuple[Collector, int]:
         """The readings, and the number of lines."""
-        content = b"\n"
+        content, has = b"\n", False
         for content in blocks(stream):
+            had, has = has, has_arguments(content)
+            self._near_arguments = had or has
             self._read_block(content)
         return self.collector, self._line - content.endswith(b"\n")
 
@@ -80,7 +83,11 @@ class LogPass:
     def _take(self, of: LogFormat, rank: str, reading: StepReading) -> None:
         """Add a reading, with the facts of the text before it where it begins a run."""
         collector = self.collector
-        if collector.is_new_run(rank, reading, of, self._note_facts):
+        is_slow = collector.is_slow(rank, reading)
+        is_new = collector.is_new_run(rank, reading, of, self._note_facts)
+        may_change = not is_new and (is_slow or self._near_arguments)
+        changed = self._changed_fact(rank) if may_change else None
+        if is_new or changed is not None:
             self._note_facts()
             runs = collector.ranks.get(rank)
             facts, remarks, line = self._facts
@@ -90,10 +97,21 @@ class LogPass:
                 return
             for remark in () if is_older else remarks:
                 run.remark(*remark)
+            if changed is not None:
+                run.remark(*changed)
         cause = NOTHING
-        if collector.is_slow(rank, reading):
+        if is_slow:
             cause = cause_of(self._behind.text(_NEARBY_BYTES))
         collector.add(rank, reading, self._line, cause)
+
+    def _changed_fact(self, rank: str) -> Remark | None:
+        """A fact of a step that a heading behind this rank's last step states anew: a job that
+        begins again goes on with the next step."""
+        if may_state_facts(self._behind.text(_NEARBY_BYTES)):
+            self._note_facts()
+        facts, _, line = self._facts
+        run = self.collector.ranks[rank][-1]
+        return changed_fact(run.facts, facts) if line > run.last_line else None
 
     def _note_facts(self) -> bool:
         """Look for facts in the text since the last reading; whether there are any."""

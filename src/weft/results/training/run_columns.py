@@ -36,6 +36,7 @@ def finished_run(so_far: RunSoFar, rank: str, n_ranks: int) -> FinishedRun:
         columns, remarks = of.timed(columns, so_far.facts)
         columns = columns | {"n_steps": _n_steps(columns)}
         columns = columns | {"batch": _batches(columns, so_far.facts)}
+        remarks += _other_batch(columns, so_far.facts)
         columns, odd = _true_times(columns)
         remarks += odd + _clock_remarks(columns)
     everything = sorted([*so_far.remarks, *remarks])
@@ -94,6 +95,20 @@ def batch_of(facts: TrainingFacts) -> Stated | None:
         value = facts.batch_per_gpu.value * facts.gpus.value
         return Stated(value, facts.batch_per_gpu.line)
     return facts.batch
+
+
+def _other_batch(columns: Columns, facts: TrainingFacts) -> list[Remark]:
+    """A batch that the heading states and the last step has not. Steps that grow up to the stated
+    batch (a ramp) contradict nothing."""
+    stated, batches = batch_of(facts), columns["batch"]
+    if stated is None or not batches.size or batches[-1] == stated.value:
+        return []
+    first = int(columns["line"][np.flatnonzero(batches == batches[-1])[0]])
+    text = (
+        f"two global batches: {stated.value:g} here, {batches[-1]:g} of the step in line {first}; "
+        "weft takes those of the steps"
+    )
+    return [Remark(stated.line, text)]
 
 
 def _true_times(columns: Columns) -> tuple[Columns, list[Remark]]:

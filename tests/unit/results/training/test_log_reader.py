@@ -163,6 +163,44 @@ def test_a_figure_that_a_log_states_twice_is_not_guessed() -> None:
     assert "4096 in line 2" in run.remarks[0].text
 
 
+def test_two_values_in_one_line_are_two() -> None:
+    (run,) = read("Namespace(seq_length=2048, encoder_seq_length=4096)\n" + megatron(1)).runs
+    assert run.facts.sequence is None
+    assert run.remarks[0].text.startswith("two sequence lengths: 2048 here, 4096 in line 1")
+
+
+def test_an_option_that_contradicts_the_argument_is_named() -> None:
+    (run,) = read("--global-batch-size 8\nglobal_batch_size ..... 16\n" + megatron(1)).runs
+    assert (run.facts.batch, run.remarks[0].line) == (None, 1)
+    assert "two global batches: 8 here, 16 in line 2" in run.remarks[0].text
+
+
+def test_steps_of_another_batch_than_the_heading_says_are_named_and_kept() -> None:
+    (run,) = read("global_batch_size ..... 16\n" + megatron(1) + megatron(2)).runs
+    assert run.batches.tolist() == [8, 8]
+    (remark,) = run.remarks
+    assert (remark.line, "16 here, 8 of the step in line 2" in remark.text) == (1, True)
+
+
+def test_a_batch_that_grows_to_the_stated_one_is_no_contradiction() -> None:
+    small = megatron(1).replace("batch size:     8", "batch size:     4")
+    assert read("global_batch_size ..... 8\n" + small + megatron(2)).runs[0].remarks == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "word"), [("global_batch_size", "global batches"), ("seq_length", "sequence lengths")]
+)
+def test_a_heading_with_another_figure_between_steps_begins_a_run(name: str, word: str) -> None:
+    """Of a job that goes on from a checkpoint, its lines without a batch, and no slower."""
+    one, two, three = (megatron(i).replace("batch size", "x") for i in (1, 2, 3))
+    heading = "global_batch_size ..... 64\nseq_length ..... 64\n"
+    changed = heading.replace(f"{name} ..... 64", f"{name} ..... 128")
+    runs = read(heading + one + two + changed + three).runs
+    assert [run.steps.tolist() for run in runs] == [[1, 2], [3]]
+    assert f"the log states two {word}: 64 in line" in runs[1].remarks[0].text
+    assert [run.steps.size for run in read(heading + one + two + heading + three).runs] == [3]
+
+
 def test_axes_of_a_mesh_beyond_any_machine_are_no_number_of_gpus() -> None:
     text = (FIXTURES / "torchtitan.log").read_text().replace("dp_shard=16", "dp_shard=" + "9" * 400)
     assert read(text).runs[0].facts.gpus is None
