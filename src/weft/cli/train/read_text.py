@@ -10,6 +10,7 @@ from weft.core.units import format_significant
 from weft.core.words import counted
 from weft.train.log.judged_run import JudgedRun, seconds, straggler_words
 from weft.train.log.left_out import left_out_words
+from weft.train.log.steady import SteadyState
 from weft.train.log.throughput import Throughput, interval
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def _run_lines(judged: JudgedRun, number: int) -> list[str]:
     if judged.steady is not None and judged.rates is not None:
         lines += [_row("steps", left_out_words(judged))]
         lines += [_row("slow", straggler_words(group)) for group in judged.steady.groups]
+        lines += [_row("mean", _mean_words(judged.steady, judged.rates))]
         lines += _rate_lines(judged.rates, run.sample)
     if run.has_loss and not run.loss_nan_line:
         lines.append(_row("loss", "a number in every line: it ran"))
@@ -66,6 +68,14 @@ def _what_was_read(judged: JudgedRun) -> str:
     if run.first_line == run.last_line:
         span = f"line {run.first_line}"
     return f"{run.title}, {span}: {steps}{rank}"
+
+
+def _mean_words(steady: SteadyState, rates: Throughput) -> str:
+    """The mean of all steps behind the beginning, and the rate that it gives."""
+    rate = ""
+    if rates.tokens_s:
+        rate = f", {rates.tokens_s * steady.summary.median / steady.mean_s:,.0f} tokens/s"
+    return f"{seconds(steady.mean_s)} a step with the slow ones{rate}"
 
 
 def _rate_lines(rates: Throughput, sample: str) -> list[str]:

@@ -15,17 +15,24 @@ from weft.train.log.stragglers import StragglerGroup
 from weft.train.log.throughput import Throughput, throughput
 
 NOTABLE_SHARE = 0.02
-"""Stragglers that take less of the time are no finding of their own; the table counts them."""
+"""Stragglers that take less of the time are no finding of their own; the table counts them. Nine
+healthy runs of sample logs lose up to 1.7 % of the time to slow steps without a period, and 120
+drawn ones whose steps spread by up to 5 % lose 0.3 %."""
 _MOST_REMARKS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class StepTimeFacts(FindingFacts):
-    """`low_s` and `high_s` bound the median step time of this launch with 95 %."""
+    """`low_s` and `high_s` bound the median step time of this launch with 95 %. `mean_s` is of all
+    steps behind the beginning; `irregular_share` of the steps that have no period are slow, and
+    take `irregular_time_share` of the time beyond the median."""
 
     step_s: float
     low_s: float
     high_s: float
+    mean_s: float
+    irregular_share: float
+    irregular_time_share: float
     n_readings: int
     n_discarded: int
 
@@ -81,21 +88,35 @@ def _main(run: TrainingRun, steady: SteadyState, rates: Throughput) -> Finding:
     time = f"{seconds(summary.median)} a step ({_span(low, high)})"
     rate = f", {rate_words(rates)}" if rates.samples_s else ""
     moved = steady.levels or (steady.drift is not None)
+    sentence = time + rate
+    if moved:
+        sentence = f"not steady: {_motion(run, steady)}; the median is {sentence}"
+    hidden = "" if moved else _hidden_words(steady)
     return Finding(
         FindingKind.DRIFT if moved else FindingKind.ANSWER,
-        Severity.WARNING if moved else Severity.NOTE,
-        (
-            f"not steady: {_motion(run, steady)}; the median is {time}{rate}"
-            if moved
-            else time + rate
-        ),
+        Severity.WARNING if moved or hidden else Severity.NOTE,
+        sentence + hidden,
         facts=StepTimeFacts(
             step_s=summary.median,
             low_s=low,
             high_s=high,
+            mean_s=steady.mean_s,
+            irregular_share=steady.irregular.share,
+            irregular_time_share=steady.irregular.time_share,
             n_readings=summary.n,
             n_discarded=steady.first,
         ),
+    )
+
+
+def _hidden_words(steady: SteadyState) -> str:
+    """What the median does not show: slow steps without a period; "" where they cost little."""
+    irregular = steady.irregular
+    if irregular.time_share < NOTABLE_SHARE:
+        return ""
+    return (
+        f"; but the mean is {seconds(steady.mean_s)}: {percent(irregular.share)} of the steps, "
+        f"without a period, are slow and cost {percent(irregular.time_share)} of the time"
     )
 
 

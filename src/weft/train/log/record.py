@@ -54,6 +54,9 @@ def _steady_record(steady: SteadyState, judged: JudgedRun) -> dict[str, Any]:
         "step_s": steady.summary.median,
         "low_s": steady.summary.low,
         "high_s": steady.summary.high,
+        "mean_s": steady.mean_s,
+        "irregular_share": steady.irregular.share,
+        "irregular_time_share": steady.irregular.time_share,
         "n_readings": steady.summary.n,
         "straggler_share": steady.straggler_share,
         "stragglers": [

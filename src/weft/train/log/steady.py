@@ -12,7 +12,12 @@ from weft.stats.change_points import find_changes
 from weft.stats.drift import NOTABLE, Drift, trend
 from weft.stats.summary import INTERVAL_FROM, Floats, Summary, summarise
 from weft.stats.warm_up import LEAST_EXCESS, bounds, warm_up
-from weft.train.log.stragglers import StragglerGroup, straggler_groups
+from weft.train.log.stragglers import (
+    IrregularSteps,
+    StragglerGroup,
+    irregular_steps,
+    straggler_groups,
+)
 
 WINDOW = 51
 """Readings whose median is the level around the one in their middle."""
@@ -34,7 +39,7 @@ class SteadyState:
 
     `method` found the beginning, "" where none was left out; `batch_change` is the last reading
     whose batch differs from the one before, 0 without one: what stands before it is left out too.
-    `total_s` is the time of all steps from `first` on, stragglers included.
+    `total_s` is the time of all steps from `first` on, stragglers included, `mean_s` that of one.
     """
 
     first: int
@@ -43,9 +48,11 @@ class SteadyState:
     kept: NDArray[np.bool_]
     summary: Summary
     groups: tuple[StragglerGroup, ...]
+    irregular: IrregularSteps
     levels: tuple[LevelStep, ...]
     drift: Drift | None
     total_s: float
+    mean_s: float
 
     @property
     def n_stragglers(self) -> int:
@@ -77,16 +84,20 @@ def steady_state(run: TrainingRun) -> SteadyState | None:
     drift = _drift(run, kept) if not levels else None
     if not found.settles and not levels and drift is None:
         return None
+    groups = straggler_groups(run, first + np.flatnonzero(slow), first, summary.median)
+    total_s = float((steady * run.n_steps[first:]).sum())
     return SteadyState(
         first=first,
         method=found.method,
         batch_change=changed,
         kept=kept,
         summary=summary,
-        groups=straggler_groups(run, first + np.flatnonzero(slow), first, summary.median),
+        groups=groups,
+        irregular=irregular_steps(run, groups, first, summary.median),
         levels=levels,
         drift=drift,
-        total_s=float((steady * run.n_steps[first:]).sum()),
+        total_s=total_s,
+        mean_s=total_s / float(run.n_steps[first:].sum()),
     )
 
 

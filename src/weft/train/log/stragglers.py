@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from weft.results.training.collector import CHECKPOINT, EVALUATION
 from weft.results.training.model import Floats, TrainingRun
+from weft.stats.warm_up import LEAST_EXCESS
 
 LEAST_TEETH = 3
 COMPLETE = 0.8
@@ -40,6 +41,21 @@ class StragglerGroup:
         return len(self.readings)
 
 
+@dataclass(frozen=True, slots=True)
+class IrregularSteps:
+    """Slow readings without a period, of `n_places` that belong to none: how many, and the share of
+    the whole time that these places take beyond the median."""
+
+    n: int
+    n_places: int
+    time_share: float
+
+    @property
+    def share(self) -> float:
+        """How many of the places are slow."""
+        return self.n / self.n_places if self.n_places else 0.0
+
+
 _LINES_KEPT = 3
 
 
@@ -59,6 +75,24 @@ def straggler_groups(
     if left:
         groups.append(_group(run, left, 0, median_s))
     return tuple(groups)
+
+
+def irregular_steps(
+    run: TrainingRun, groups: tuple[StragglerGroup, ...], first: int, median_s: float
+) -> IrregularSteps:
+    """Readings `first` and later, those with a period left out. All count that lie above the median
+    by `LEAST_EXCESS`: where many are slow, few are outliers."""
+    counted = np.arange(run.times_s.size) >= first
+    for group in groups:
+        if group.period:
+            counted[list(group.readings)] = False
+    times, n_steps = run.times_s[counted], run.n_steps[counted]
+    total_s = float((run.times_s[first:] * run.n_steps[first:]).sum())
+    return IrregularSteps(
+        n=int((times > (1 + LEAST_EXCESS) * median_s).sum()),
+        n_places=int(counted.sum()),
+        time_share=float(((times - median_s) * n_steps).sum()) / total_s,
+    )
 
 
 def _best_comb(places: list[int], first: int, n_places: int) -> list[int] | None:

@@ -46,6 +46,32 @@ def test_slow_steps_at_random_have_no_period() -> None:
     assert with_period <= 1
 
 
+def test_slow_steps_without_a_period_are_in_the_headline() -> None:
+    """A third of the steps take twice the time: a quarter of the time, of which the median shows
+    nothing."""
+    drawn = times(300)
+    slow = np.random.default_rng(4).permutation(300) < 100
+    drawn[slow] *= 2
+    (first, *_) = judge_run(run_of(log_of(drawn)), GivenFigures()).findings
+    assert first.severity == "warning"
+    assert f"but the mean is {drawn.mean():.4g}"[:20] in first.sentence
+    assert "33 % of the steps, without a period, are slow and cost 25 % of" in first.sentence
+
+
+def test_slow_steps_that_no_outlier_test_finds_are_in_the_headline() -> None:
+    drawn = 3 * np.exp(0.35 * np.random.default_rng(3).standard_normal(400))
+    (first, *_) = judge_run(run_of(log_of(drawn)), GivenFigures()).findings
+    assert "without a period, are slow and cost" in first.sentence
+
+
+def test_checkpoints_and_healthy_steps_leave_the_headline_alone() -> None:
+    drawn = times(300)
+    drawn[20::20] += 3
+    for one in (drawn, times(300, noise=0.05)):
+        (first, *_) = judge_run(run_of(log_of(one)), GivenFigures()).findings
+        assert (first.severity, "mean" in first.sentence) == ("note", False)
+
+
 def test_a_level_that_changes_is_dated_and_warned_of() -> None:
     drawn = times(400)
     drawn[300:] *= 1.05
