@@ -8,7 +8,7 @@ from math import isfinite
 import numpy as np
 
 from weft.results.training.formats.log_format import Columns, LogFormat
-from weft.results.training.model import N_FIGURES, Remark, StepReading, TrainingFacts
+from weft.results.training.model import N_FIGURES, Floats, Remark, StepReading, TrainingFacts
 
 MOST_REMARKS = 20
 """So many remarks of a run are kept with their text; the others are counted."""
@@ -22,12 +22,15 @@ _MOST_STEPS = 1e15
 """Above, floats do not hold every whole number."""
 NOTHING, CHECKPOINT, EVALUATION = 0.0, 1.0, 2.0
 _FIELDS = StepReading._fields[:N_FIGURES]
-_WIDTH = N_FIGURES + 2
+RUN_WIDTH = N_FIGURES + 2
+"""Figures of a reading, its line, and what it follows."""
 
 
 @dataclass(slots=True)
 class RunSoFar:
-    """A run of one rank while its lines are read."""
+    """A run of one rank while its lines are read. `n_repeated` records state a step again,
+    `n_repeated_lines` of them in another line, the first in the line and of the step of
+    `first_repeated`. `n_torn` lines state a second step."""
 
     of: LogFormat
     facts: TrainingFacts
@@ -38,6 +41,10 @@ class RunSoFar:
     last_time_s: float = 0.0
     unit: str = ""
     n_repeated: int = 0
+    n_repeated_lines: int = 0
+    first_repeated: tuple[int, float] = (0, 0.0)
+    n_torn: int = 0
+    first_torn_line: int = 0
     remarks: list[Remark] = field(default_factory=list)
     n_remarks: int = 0
 
@@ -62,11 +69,35 @@ class RunSoFar:
     @property
     def n_readings(self) -> int:
         """How many readings there are."""
-        return len(self.figures) // _WIDTH
+        return len(self.figures) // RUN_WIDTH
+
+    @property
+    def first_step(self) -> float:
+        """The number of the first step."""
+        return self.figures[0]
+
+    def repeat(self, step: float, line: int) -> None:
+        """Note that a step is stated again."""
+        self.n_repeated += 1
+        # A bar paints a step again in the same line.
+        if line != self.last_line:
+            self.n_repeated_lines += 1
+            if self.n_repeated_lines == 1:
+                self.first_repeated = (line, step)
+        self.last_line = line
+
+    def tear(self, line: int) -> None:
+        """Note that a line states a second step."""
+        self.n_torn += 1
+        self.first_torn_line = self.first_torn_line or line
+
+    def readings(self) -> Floats:
+        """A row a reading: its figures, its line, and what it follows."""
+        return np.frombuffer(self.figures, dtype=np.float64).reshape(-1, RUN_WIDTH)
 
     def columns(self) -> Columns:
         """The figures by name."""
-        matrix = np.frombuffer(self.figures, dtype=np.float64).reshape(-1, _WIDTH)
+        matrix = self.readings()
         return {name: matrix[:, i] for i, name in enumerate((*_FIELDS, "line", "follows"))}
 
 
@@ -116,8 +147,7 @@ class Collector:
             run.remark(line, "the number of the step is not one")
             return
         if reading.step <= run.last:
-            run.n_repeated += 1
-            run.last_line = line
+            run.repeat(reading.step, line)
             return
         run.add(reading, line, follows)
         self.n_readings += 1
@@ -126,6 +156,11 @@ class Collector:
         elif self.n_readings >= _ALL_READ and (self._main is None or self._n_passed):
             self._main, self._n_passed = self.main_rank(), 0
             self.main_format = run.of
+
+    def tear(self, rank: str, line: int) -> None:
+        """Note that a line states a second step of a rank."""
+        if rank in self.ranks:
+            self.ranks[rank][-1].tear(line)
 
     def begin(self, rank: str, of: LogFormat, facts: TrainingFacts) -> RunSoFar | None:
         """Begin a run; None where there are too many ranks."""

@@ -22,6 +22,7 @@ _CAUSES = (
     (b"alidation DataLoader", EVALUATION),
     (b"validate step:", EVALUATION),
 )
+_LINE_ENDS = b"\r\n"
 NO_FACTS = TrainingFacts()
 
 
@@ -36,6 +37,7 @@ class LogPass:
         self._shapes = KnownShapes()
         self._line = 1
         self._near_arguments = False
+        self._last_rank = ""
 
     def read(self, stream: Readable) -> tuple[Collector, int]:
         """The readings, and the number of lines."""
@@ -60,11 +62,17 @@ class LogPass:
                 rank, reading = self._searched(of, content[start:end])
             if reading is None:
                 continue
-            last_start = start
+            is_torn = start > 0 and content[start - 1] not in _LINE_ENDS
+            if is_torn and not rank:
+                # The launcher labels lines, not records.
+                rank = self._last_rank
+            last_start, self._last_rank = start, rank
             self._behind.cut(start)
             self._line += int(np.count_nonzero(feeds[counted_to:start]))
             counted_to = start
             self._take(of, rank, reading)
+            if is_torn:
+                self.collector.tear(rank, self._line)
             self._behind.begin(content, end, self._line)
         self._behind.end()
         self._line += int(np.count_nonzero(feeds[counted_to:]))

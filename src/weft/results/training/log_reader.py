@@ -13,6 +13,7 @@ from weft.results.result_file import PACKED_MARK, WIDE_MARKS, refuse_binary, unp
 from weft.results.training.collector import Collector
 from weft.results.training.formats.csv_table import read_rows, table_of
 from weft.results.training.formats.registry import EXPECTED
+from weft.results.training.interleaved import joined_runs
 from weft.results.training.log_pass import LogPass
 from weft.results.training.log_stream import Readable, blocks
 from weft.results.training.model import TrainingLog, TrainingRun
@@ -62,7 +63,8 @@ def _runs_of(collector: Collector, name: str, n_lines: int) -> tuple[TrainingRun
     """The runs of the rank with most steps. Raises InputError where no step time is usable."""
     rank = collector.main_rank()
     n_ranks = len(collector.ranks) - int(rank != "" and "" in collector.ranks)
-    finished = [finished_run(one, rank, n_ranks) for one in collector.ranks.get(rank, [])]
+    joined = joined_runs(collector.ranks.get(rank, []))
+    finished = [finished_run(one, rank, n_ranks) for one in joined]
     runs = tuple(one.run for one in finished if one.run is not None)
     if runs:
         return runs

@@ -87,7 +87,7 @@ def _add_all(
     """Add the lines with a mark that begins between two places."""
     find, rfind, size = content.find, content.rfind, len(content)
     for mark in of.marks:
-        at = find(mark, *span)
+        at, floor = find(mark, *span), span[0]
         while at >= 0:
             least = at - LONGEST_LINE if at > LONGEST_LINE else 0
             most = at + LONGEST_LINE if at + LONGEST_LINE < size else size
@@ -98,5 +98,17 @@ def _add_all(
                 start = max(start, rfind(b"\r", start, at) + 1)
                 cut = find(b"\r", at, end)
                 end = end if cut < 0 else cut
+            start = max(start, floor)
+            again = find(mark, at + len(mark), end)
+            if again >= 0:
+                end = _second_begin(content, of, at + len(mark), again + len(mark)) or end
             found.append((start, end, of))
+            floor = end
             at = find(mark, end, span[1])
+
+
+def _second_begin(content: bytes, of: LogFormat, first: int, last: int) -> int:
+    """Where between two marks of a line the second record begins; 0 where that is unclear."""
+    if of.begin is None:
+        return 0
+    return max((found.start() for found in of.begin.finditer(content, first, last)), default=0)

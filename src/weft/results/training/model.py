@@ -117,12 +117,12 @@ class TrainingRun:
     @property
     def first_line(self) -> int:
         """The line of the first reading."""
-        return int(self.lines[0])
+        return int(self.lines.min())
 
     @property
     def last_line(self) -> int:
         """The line of the last reading."""
-        return int(self.lines[-1])
+        return int(self.lines.max())
 
 
 @dataclass(frozen=True, slots=True)

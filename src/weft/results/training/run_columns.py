@@ -7,10 +7,13 @@ import numpy as np
 from weft.results.training.collector import MOST_REMARKS, RunSoFar
 from weft.results.training.formats.log_format import Columns, LogFormat, selected, steps_between
 from weft.results.training.formats.registry import format_of
+from weft.results.training.interleaved import record_remarks
 from weft.results.training.model import Floats, Remark, Stated, TrainingFacts, TrainingRun
 
 LONGEST_STEP_S = 1e7
 """115 days."""
+CLOCKS_APART_S = 1.0
+"""Lines with whole seconds, or of two ranks, may lie so far apart."""
 _OFF_BY_UNIT = (900.0, 1100.0)
 """A time in ms that was printed as s, or the other way, is off by a thousand."""
 
@@ -39,6 +42,7 @@ def finished_run(so_far: RunSoFar, rank: str, n_ranks: int) -> FinishedRun:
         remarks += _other_batch(columns, so_far.facts)
         columns, odd = _true_times(columns)
         remarks += odd + _clock_remarks(columns)
+    remarks += record_remarks(so_far)
     everything = sorted([*so_far.remarks, *remarks])
     if columns["time_s"].size == 0:
         return FinishedRun(None, tuple(everything[:MOST_REMARKS]), n_readings, of)
@@ -152,7 +156,11 @@ def _wrong_units(columns: Columns) -> list[tuple[int, str]]:
 def _clock_remarks(columns: Columns) -> list[Remark]:
     """Lines whose clock is earlier than that of the line before."""
     stamps, lines = columns["stamp_s"], columns["line"]
-    back = np.flatnonzero(np.diff(stamps) < 0)[: 2 * MOST_REMARKS] if stamps.size > 1 else ()
+    back = (
+        np.flatnonzero(np.diff(stamps) < -CLOCKS_APART_S)[: 2 * MOST_REMARKS]
+        if stamps.size > 1
+        else ()
+    )
     return [
         Remark(int(lines[at + 1]), f"the clock goes back by {stamps[at] - stamps[at + 1]:,.0f} s")
         for at in back

@@ -91,6 +91,44 @@ def test_ranks_without_a_prefix_are_one_run_whose_steps_come_again() -> None:
     (run,) = read("".join(lines)).runs
     assert run.steps.tolist() == [1, 2, 3]
     assert run.n_repeated == 6
+    assert [one.line for one in run.remarks] == [2]
+    assert run.remarks[0].text.startswith("step 1 again: 9 lines state 3 steps, 3 each")
+
+
+def test_ranks_without_a_prefix_a_few_steps_apart_are_one_run() -> None:
+    """Three ranks, two and four steps behind; every step is counted once, by its first line."""
+    ahead = [(i, rank) for i in range(1, 25) for rank in (0, 1, 2) if i - 2 * rank > 0]
+    lines = [megatron(i - 2 * rank, f"{100 * (i - 2 * rank)}.0") for i, rank in ahead]
+    (run,) = read("".join(lines)).runs
+    assert run.steps.tolist() == list(range(1, 25))
+    assert run.times_s == pytest.approx(run.steps / 10)
+    assert "lines state 24 steps" in run.remarks[0].text
+
+
+def test_a_job_that_fails_again_and_again_is_no_crowd_of_ranks() -> None:
+    lines = [megatron(i) for _ in range(6) for i in range(1, 6)]
+    assert [run.steps.size for run in read("".join(lines)).runs] == [5] * 6
+
+
+@pytest.mark.parametrize("prefix", ["", "[default7]:", "[2026-05-01 12:00:00] "])
+def test_two_steps_in_one_line_are_two(prefix: str) -> None:
+    lines = [f"{prefix}{megatron(i, f'{i}00.0')}" for i in range(1, 7)]
+    lines[2] = lines[2].rstrip("\n")
+    lines[4] = lines[4][:150]
+    (run,) = read("".join(lines)).runs
+    assert run.steps.tolist() == [1, 2, 3, 4, 5, 6]
+    assert run.times_s.tolist() == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+    assert run.lines.tolist() == [1, 2, 3, 3, 4, 4]
+    assert (3, "two steps in one line, read as two (and in 1 more lines)") in run.remarks
+
+
+@pytest.mark.parametrize("name", ["nemo2.log", "torchtitan.log", "horovod.log", "lightning.log"])
+def test_merged_lines_of_each_format_have_all_steps(name: str) -> None:
+    whole = (FIXTURES / name).read_text()
+    lines = whole.split("\n")
+    at = len(lines) // 2
+    merged = "\n".join([*lines[:at], lines[at] + lines[at + 1], *lines[at + 2 :]])
+    assert read(merged).runs[0].steps.tolist() == read(whole).runs[0].steps.tolist()
 
 
 def test_a_rank_that_prints_on_where_the_main_one_falls_silent_is_read_again() -> None:

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 
-from weft.results.training.formats.log_format import Columns, LogFormat
+from weft.results.training.formats.log_format import BRACKETS, Columns, LogFormat
 from weft.results.training.formats.values import NUMBER, number, stamp_in
 from weft.results.training.model import Remark, StepReading, TrainingFacts
 
@@ -40,5 +40,6 @@ FORMAT = LogFormat(
     _timed,
     gate=b"#",
     sample="image",
+    begin=re.compile(BRACKETS + rb"Iter #\d"),
     needs="keep the lines 'Batch size: N' and 'Number of GPUs: N' before the iterations",
 )

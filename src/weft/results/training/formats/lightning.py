@@ -23,6 +23,7 @@ _RICH = re.compile(
     r"Epoch (\d+)(?:/\d+)? {1,8}\S[^\d\n]{0,300}? (\d+)/(\d+|\?) (\d+):(\d\d):(\d\d) \u2022 [-\d]"
 )
 """Of RichProgressBar, whose rate is that of a while, not of the epoch: only the clock counts."""
+_BEGIN = re.compile(rb"Epoch ")
 _LOSSES = ("loss=", "loss_step=", "loss: ", "loss_step: ")
 WIDTH = 0.05
 """Batches are joined until the bounds of their time are no further apart than this share of it."""
@@ -94,4 +95,6 @@ def _bounds(columns: Columns) -> tuple[Floats, Floats]:
     return np.where(begun, 0.0, low), np.where(begun, 0.0, high)
 
 
-FORMAT = LogFormat("lightning", "Lightning", (b"Epoch ",), _read, _timed, gate=b"%?\xe2")
+FORMAT = LogFormat(
+    "lightning", "Lightning", (b"Epoch ",), _read, _timed, gate=b"%?\xe2", begin=_BEGIN
+)

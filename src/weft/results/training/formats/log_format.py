@@ -1,5 +1,6 @@
 """A format of training logs: how its lines are found, read, and become step times."""
 
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -10,6 +11,8 @@ from weft.results.training.model import Floats, Remark, StepReading, TrainingFac
 
 Columns = dict[str, Floats]
 """The figures of a run's readings by the field of `StepReading`, and "line" and "follows"."""
+BRACKETS = rb"(?:\[[^\[\]\r\n]{1,60}\](?:<std\w{3}>)?:? ?){0,3} *"
+"""Rank, clock and logger before a record."""
 Timing = Callable[[Columns, TrainingFacts], tuple[Columns, list[Remark]]]
 
 
@@ -39,6 +42,7 @@ class LogFormat(NamedTuple):
     gate: bytes = b""
     sample: str = "sequence"
     needs: str = ""
+    begin: re.Pattern[bytes] | None = None
     reads_shapes: bool = False
 
 

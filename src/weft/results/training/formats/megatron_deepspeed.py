@@ -19,6 +19,7 @@ FORMAT = LogFormat(
     "Megatron-DeepSpeed",
     megatron_lm.FORMAT.marks,
     megatron_lm.read_iteration,
+    begin=megatron_lm.BEGIN,
     is_of=_states_samples,
     reads_shapes=True,
 )

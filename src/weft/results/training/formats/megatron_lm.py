@@ -7,12 +7,13 @@ mean so far behind each value, as `1650.0/1648.2`.
 import re
 from math import isnan
 
-from weft.results.training.formats.log_format import LogFormat
+from weft.results.training.formats.log_format import BRACKETS, LogFormat
 from weft.results.training.formats.values import stamp_in, value_after
 from weft.results.training.model import NAN, StepReading
 
 _TIME = "lapsed time per iteration ("
 _STEP = re.compile(r"teration:?\s+(\d{1,15})(?:\s*/\s*\d+)?\s*\|")
+BEGIN = re.compile(BRACKETS + rb"[Ii]teration:?\s+\d")
 _UNITS = {"ms)": ("ms", 1e-3), "s):": ("s", 1.0), "s) ": ("s", 1.0)}
 
 
@@ -51,5 +52,5 @@ def _loss_of(text: str) -> str:
 
 
 FORMAT = LogFormat(
-    "megatron-lm", "Megatron-LM", (_TIME.encode(),), read_iteration, reads_shapes=True
+    "megatron-lm", "Megatron-LM", (_TIME.encode(),), read_iteration, begin=BEGIN, reads_shapes=True
 )

@@ -14,6 +14,7 @@ from weft.results.training.model import NAN, StepReading
 _TIME = "train_step_timing in s"
 _ITERATION = re.compile(r"epoch (\d+), iteration (\d+)/(\d+)")
 _BAR = re.compile(r"Epoch (\d+):.{0,200}?(\d+)/(\d+) \[")
+_BEGIN = re.compile(rb"(?:Training e|E)poch \d")
 _CONSUMED = re.compile(r"consumed_samples\s*[:=]\s*(\d+(?:\.0)?)(?![\d.e])")
 """Not as 1.63e+6, which is rounded."""
 
@@ -47,4 +48,4 @@ def _step_of(text: str) -> float:
     return epoch * of_epoch + at
 
 
-FORMAT = LogFormat("nemo", "NeMo", (_TIME.encode(),), _read)
+FORMAT = LogFormat("nemo", "NeMo", (_TIME.encode(),), _read, begin=_BEGIN)

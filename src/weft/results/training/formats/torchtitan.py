@@ -8,11 +8,14 @@ import re
 
 import numpy as np
 
-from weft.results.training.formats.log_format import Columns, LogFormat, selected
+from weft.results.training.formats.log_format import BRACKETS, Columns, LogFormat, selected
 from weft.results.training.formats.values import number, stamp_in, value_after
 from weft.results.training.model import Floats, Remark, StepReading, TrainingFacts
 
 _STEP = re.compile(r"step:\s*(\d+)\s.*?(?:tps|wps):\s*([\d,]+(?:\.\d+)?|nan)")
+_BEGIN = re.compile(
+    BRACKETS + rb"(?:[\d-]{10} [\d:,.]{8,15} - root - INFO - )?(?:\x1b\[[\d;]*m)*step:\s*\d"
+)
 DISAGREEMENT = 0.05
 """The clock and the stated tokens/s differ by rounding and by the work of printing; by more, one of
 them is about something else."""
@@ -71,4 +74,6 @@ def _by_clock(columns: Columns, by_clock: Floats) -> Columns:
     return selected(columns | {"time_s": by_clock}, slice(1, None))
 
 
-FORMAT = LogFormat("torchtitan", "torchtitan", (b"memory: ",), _read, _timed, gate=b"%")
+FORMAT = LogFormat(
+    "torchtitan", "torchtitan", (b"memory: ",), _read, _timed, gate=b"%", begin=_BEGIN
+)
