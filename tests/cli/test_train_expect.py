@@ -212,6 +212,26 @@ def test_what_a_refusal_offers_fits_and_half_of_it_does_not(
     assert run([*words, "--gpus", "8", "--layers", str(2 * layers)]) == 2
 
 
+def test_a_sweep_warns_of_long_rings_as_the_single_case_does(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = (
+        "train",
+        "plan",
+        NDV5,
+        "--model",
+        "llama-3-8b",
+        "--sequence",
+        "32768",
+        "--sweep",
+        "8:8",
+    )
+    assert run([*words, "--cp", "4"]) == 0
+    assert "CP 4 or more took 1.4 to 1.8 times" in capsys.readouterr().out
+    assert run([*words, "--cp", "2"]) == 0
+    assert "CP 4 or more" not in capsys.readouterr().out
+
+
 def test_a_sweep_has_a_row_a_size(capsys: pytest.CaptureFixture[str]) -> None:
     found = plan("--model", "llama-3-70b", "--sweep", "8:32", capsys=capsys)
     sizes = found["sizes"]

@@ -143,17 +143,14 @@ def _around(n: int, step: int) -> list[int]:
 
 
 def _check_tensor(model: ModelDocument, shape: TransformerShape, layout: ModelLayout) -> None:
-    tp, own = layout.tp, layout.etp > 0
-    possible = [one for one in _divisors(shape.heads) if _splits_ffn(shape, one, experts=not own)]
-    if tp not in possible:
-        raise _impossible("TP", tp, f"{shape.heads} heads of {model.name} do not split", possible)
-
-
-def _splits_ffn(shape: TransformerShape, tp: int, *, experts: bool) -> bool:
-    sizes = [shape.ffn, shape.hidden]
-    if experts and shape.experts is not None:
-        sizes.append(shape.experts.ffn)
-    return all(size % tp == 0 for size in sizes)
+    sizes = {"heads": shape.heads, "columns of ffn": shape.ffn, "columns of hidden": shape.hidden}
+    if not layout.etp and shape.experts is not None:
+        sizes["columns of ffn of an expert"] = shape.experts.ffn
+    whole = [f"{size} {name}" for name, size in sizes.items() if size % layout.tp]
+    if whole:
+        possible = _divisors(math.gcd(*sizes.values()))
+        reason = f"{' and '.join(whole)} of {model.name} do not split"
+        raise _impossible("TP", layout.tp, reason, possible)
 
 
 def _check_stages(model: ModelDocument, shape: TransformerShape, layout: ModelLayout) -> None:

@@ -33,6 +33,27 @@ def test_an_impossible_layout_names_the_nearest_possible(layout: ModelLayout, me
         check_layout(model, shape_of(model), layout)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "tp", "reason", "near"),
+    [
+        # Qwen2-0.5B's 14 heads and 4864 columns; its hidden size is 14 x 64.
+        ({"heads": 14, "kv_heads": 2, "hidden": 896, "ffn": 4864}, 7, "4864 columns of ffn", 2),
+        ({"heads": 14, "kv_heads": 2, "hidden": 896, "ffn": 4863}, 2, "4863 columns of ffn", 1),
+        ({"heads": 12, "ffn": 4096}, 8, "12 heads of", 4),
+        ({"heads": 12, "ffn": 4095}, 8, "12 heads and 4095 columns of ffn", 1),
+    ],
+)
+def test_tp_that_cannot_be_names_the_size_that_does_not_split(
+    sizes: dict[str, int], tp: int, reason: str, near: int
+) -> None:
+    model = trained_model("llama-3-8b")
+    shape = shape_of(model).model_copy(update=sizes)
+    with pytest.raises(InputError) as caught:
+        check_layout(model, shape, ModelLayout(8 * tp, tp=tp))
+    assert caught.value.what.startswith(f"TP {tp}: {reason}")
+    assert str(caught.value.hint).endswith(f"--tp {near}")
+
+
 def test_fewer_layers_than_dense_ones_are_all_dense() -> None:
     shape = shape_of(resized(trained_model("deepseek-v3"), layers=2))
     assert shape.experts is not None

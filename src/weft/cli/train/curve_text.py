@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.cli.output import table_text, terminal_width
-from weft.cli.train.expect_text import HELD_OUT_ERROR
+from weft.cli.train.expect_text import HELD_OUT_ERROR, ring_warning
 from weft.cli.train.step_options import AskedStep
 from weft.core.errors import InputError
 from weft.train.layout_search import LayoutSearch
@@ -47,10 +47,17 @@ def curve_text(asked: AskedStep, curve: Curve) -> str:
             base,
             "",
             table_text(["GPUs", "best layout"], layouts, last=1),
+            *ring_warning(_longest_ring(curve)),
             *([""] if lacking else []),
             *lacking,
         ]
     )
+
+
+def _longest_ring(curve: Curve) -> int:
+    """The highest CP of the best layouts."""
+    found = (one.fitting for _, one in curve if not isinstance(one, InputError) and one.fitting)
+    return max(fitting[0].layout.cp for fitting in found)
 
 
 def write_curve(asked: AskedStep, curve: Curve, out: Path) -> Path:
