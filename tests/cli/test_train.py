@@ -120,6 +120,26 @@ def test_judge_says_which_verb_reads_a_training_log(name: str, capsys: Capture) 
     assert f"hint: weft train read {path}" in err
 
 
+@pytest.mark.parametrize(
+    ("more", "tool"),
+    [
+        (" throughput per GPU (TFLOP/s/GPU): 310.2 |", "Megatron-LM"),
+        (" samples per second: 5.380 |", "Megatron-DeepSpeed"),
+        ("", "Megatron-DeepSpeed or Megatron-LM"),
+    ],
+)
+def test_judge_and_read_tell_the_two_megatrons_apart(
+    more: str, tool: str, tmp_path: Path, capsys: Capture
+) -> None:
+    path = tmp_path / "job.log"
+    text = log_of(times(40))
+    path.write_text(text.replace(" | lm loss", f" |{more} lm loss"))
+    assert run(["judge", str(path)]) == 2
+    assert f"this is a training log of {tool} (first step" in capsys.readouterr().err
+    assert run(["train", "read", str(path)]) == 0
+    assert f"read      {tool}, lines" in capsys.readouterr().out
+
+
 def test_compare_names_the_speed_up_and_the_efficiency(tmp_path: Path, capsys: Capture) -> None:
     first, second = tmp_path / "a.log", tmp_path / "b.log"
     first.write_text(log_of(times(60), gpus=64))

@@ -157,6 +157,11 @@ class Collector:
             self._main, self._n_passed = self.main_rank(), 0
             self.main_format = run.of
 
+    def remark(self, rank: str, line: int, text: str) -> None:
+        """Note what is odd about a line of a rank."""
+        if rank in self.ranks:
+            self.ranks[rank][-1].remark(line, text)
+
     def tear(self, rank: str, line: int) -> None:
         """Note that a line states a second step of a rank."""
         if rank in self.ranks:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from weft.results.lines.clean import Buffer
 from weft.results.training.formats.csv_table import table_of
-from weft.results.training.formats.registry import SCANNED
+from weft.results.training.formats.registry import SCANNED, format_of_step
 from weft.results.training.log_stream import BLOCK_BYTES, blocks, places
 from weft.results.training.rank_prefix import without_rank
 
@@ -27,9 +27,10 @@ def first_step_in(content: Buffer) -> FirstStep | None:
     for block in blocks(_Reader(content)):
         for start, end, one in places(block, SCANNED):
             text = block[start:end].decode("utf-8", "replace")
-            if one.read(without_rank(text)[1]) is not None:
+            reading = one.read(without_rank(text)[1])
+            if reading is not None:
                 line = 1 + n_lines + block.count(b"\n", 0, start)
-                return FirstStep(f"a training log of {one.title}", line)
+                return FirstStep(f"a training log of {format_of_step(one, reading).title}", line)
         n_lines += block.count(b"\n")
     return None
 

@@ -18,6 +18,7 @@ from weft.results.training.log_pass import LogPass
 from weft.results.training.log_stream import Readable, blocks
 from weft.results.training.model import TrainingLog, TrainingRun
 from weft.results.training.run_columns import finished_run
+from weft.results.training.unit_mix import refuse_mixed_units
 
 HEAD_BYTES = 1 << 16
 _MOST_WIDE_BYTES = 1 << 26
@@ -66,7 +67,10 @@ def _runs_of(collector: Collector, name: str, n_lines: int) -> tuple[TrainingRun
     joined = joined_runs(collector.ranks.get(rank, []))
     finished = [finished_run(one, rank, n_ranks) for one in joined]
     runs = tuple(one.run for one in finished if one.run is not None)
-    if runs:
+    n_refused = sum(one.n_refused for one in finished)
+    if runs and n_refused <= sum(run.times_s.size for run in runs):
+        for run in runs:
+            refuse_mixed_units(run, name)
         return runs
     n_readings = sum(one.n_readings for one in finished)
     remarks = [remark for one in finished for remark in one.remarks]
@@ -75,11 +79,12 @@ def _runs_of(collector: Collector, name: str, n_lines: int) -> tuple[TrainingRun
             f"no training step in these {counted(n_lines, 'line')}", where=name, expected=EXPECTED
         )
     reasons = "; ".join(f"line {line}: {text}" for line, text in remarks[:_MOST_REASONS])
+    n_usable = f"only {n_readings - n_refused}" if runs else "no"
     raise InputError(
-        f"no usable step time in {counted(n_readings, 'step')}"
+        f"{n_usable} usable step time{'s' if runs else ''} in {counted(n_readings, 'step')}"
         + (f": {reasons}" if reasons else ""),
         where=name,
-        expected="steps with a time greater than zero, three lines of them or more",
+        expected="steps with a time greater than zero, most of them",
         hint=next((of.format.needs for of in finished if of.format.needs), None),
     )
 

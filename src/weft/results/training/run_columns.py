@@ -19,11 +19,13 @@ _OFF_BY_UNIT = (900.0, 1100.0)
 
 
 class FinishedRun(NamedTuple):
-    """A run, None where no step time is left, and what was odd."""
+    """A run, None where no step time is left, and what was odd; `n_refused` of the readings have no
+    step time that can be one."""
 
     run: TrainingRun | None
     remarks: tuple[Remark, ...]
     n_readings: int
+    n_refused: int
     format: LogFormat
 
 
@@ -40,12 +42,14 @@ def finished_run(so_far: RunSoFar, rank: str, n_ranks: int) -> FinishedRun:
         columns = columns | {"n_steps": _n_steps(columns)}
         columns = columns | {"batch": _batches(columns, so_far.facts)}
         remarks += _other_batch(columns, so_far.facts)
+        n_timed = columns["time_s"].size
         columns, odd = _true_times(columns)
+        n_refused = n_timed - columns["time_s"].size
         remarks += odd + _clock_remarks(columns)
     remarks += record_remarks(so_far)
     everything = sorted([*so_far.remarks, *remarks])
     if columns["time_s"].size == 0:
-        return FinishedRun(None, tuple(everything[:MOST_REMARKS]), n_readings, of)
+        return FinishedRun(None, tuple(everything[:MOST_REMARKS]), n_readings, n_refused, of)
     run = TrainingRun(
         tool=of.name,
         title=of.title,
@@ -67,7 +71,7 @@ def finished_run(so_far: RunSoFar, rank: str, n_ranks: int) -> FinishedRun:
         remarks=tuple(everything[:MOST_REMARKS]),
         n_remarks=so_far.n_remarks + len(remarks),
     )
-    return FinishedRun(run, run.remarks, n_readings, of)
+    return FinishedRun(run, run.remarks, n_readings, n_refused, of)
 
 
 def _n_steps(columns: Columns) -> Floats:

@@ -140,14 +140,37 @@ def test_a_rank_that_prints_on_where_the_main_one_falls_silent_is_read_again() -
 
 
 def test_steps_that_are_not_numbers_are_named_by_line() -> None:
-    text = megatron(1) + megatron(2, "nan") + megatron(3, "-5.0") + megatron(4, "inf")
-    (run,) = read(text).runs
-    assert run.steps.tolist() == [1]
+    bad = megatron(2, "nan") + megatron(3, "-5.0") + megatron(4, "inf")
+    (run,) = read(megatron(1) + bad + megatron(5) + megatron(6)).runs
+    assert run.steps.tolist() == [1, 5, 6]
     assert [(one.line, one.text) for one in run.remarks] == [
         (2, "the step time is no number"),
         (3, "the step time is -0.005 s"),
         (4, "the step time is infinite"),
     ]
+
+
+def test_a_log_most_of_whose_steps_have_no_time_is_refused() -> None:
+    lines = [megatron(i, "nan" if i % 3 else "100.0") for i in range(1, 13)]
+    with pytest.raises(InputError, match="only 4 usable step times in 12 steps: line 1: the step"):
+        read("".join(lines))
+    with pytest.raises(InputError, match="no usable step time in 2 steps: line 1: the step time"):
+        read(megatron(1, "nan") + megatron(2, "nan"))
+
+
+@pytest.mark.parametrize(("factor", "near"), [(1000, "3.02 s"), (0.001, "3.02 s")])
+def test_units_that_are_mixed_in_silence_are_refused(factor: float, near: str) -> None:
+    times = [3.0 + i / 100 for i in range(12)]
+    times[2:9:3] = [one * factor for one in times[2:9:3]]
+    lines = [megatron(i, f"{one:.5f}", unit="s") for i, one in enumerate(times, start=1)]
+    with pytest.raises(InputError, match=r"line 3: .* units are mixed in 3 of 12") as caught:
+        read("".join(lines))
+    assert str(caught.value.hint) == f"the nearest possible value of line 3 is {near}"
+
+
+def test_one_long_hang_is_no_other_unit() -> None:
+    lines = [megatron(i, "3000.0" if i == 4 else "3.0", unit="s") for i in range(1, 13)]
+    assert read("".join(lines)).runs[0].times_s.size == 12
 
 
 def test_a_loss_that_is_no_number_is_named_by_its_first_line() -> None:
@@ -185,6 +208,28 @@ def test_a_clock_that_jumps_ahead_of_the_tokens_a_second_is_named() -> None:
     (run,) = read("\n".join(lines)).runs
     assert [one.line for one in run.remarks] == [11]
     assert run.remarks[0].text.startswith("the clock jumps by +3.6e+03 s")
+
+
+@pytest.mark.parametrize("hours", [11, 13])
+def test_a_jump_of_the_clock_is_no_step_where_only_the_clock_gives_times(hours: int) -> None:
+    lines = (FIXTURES / "torchtitan.log").read_text().split("\n")
+    lines = [line for line in lines if "step:" in line]
+    whole = read("\n".join(lines)).runs[0]
+    lines[9:] = [line.replace("2026-05-01 12:", f"2026-05-01 {hours}:") for line in lines[9:]]
+    (run,) = read("\n".join(lines)).runs
+    (remark,) = (one for one in run.remarks if "jumps" in one.text)
+    assert remark.line == 10 + ("2026-05-01 12:" not in lines[8])
+    assert f"{3600 * (hours - 12):+.3g} s" in remark.text
+    assert sorted(set(whole.steps) - set(run.steps)) == [whole.steps[8]]
+    assert run.times_s.max() == whole.times_s.max()
+
+
+def test_a_column_of_clocks_that_goes_back_is_named() -> None:
+    clocks = (1000, 1002, 1004, 404, 406, 408)
+    rows = "".join(f"{clock},{i}\n" for i, clock in enumerate(clocks))
+    (run,) = read("Wall time,Step\n" + rows).runs
+    assert run.times_s.tolist() == [2.0] * 4
+    assert run.remarks == ((5, "the clock goes back by 600 s: left out"),)
 
 
 def test_gpus_that_contradict_the_clock_are_not_believed() -> None:
@@ -262,8 +307,11 @@ def test_a_packed_log_and_one_in_utf_16_are_read() -> None:
 
 
 def test_units_of_a_csv_stand_in_its_header_or_cells() -> None:
-    (run,) = read("step,step_time_ms\n1,100\n2,0.25 s\n").runs
+    (run,) = read("step,step_time\n1,100 ms\n2,0.25 s\n").runs
     assert run.times_s.tolist() == [0.1, 0.25]
+    with pytest.raises(InputError, match=r"line 3: 0.25 s in a column of ms") as caught:
+        read("step,step_time_ms\n1,100\n2,0.25 s\n")
+    assert str(caught.value.hint) == "in ms this is 250"
     with pytest.raises(InputError, match="line 2: a step time without a unit") as caught:
         read("step,step_time\n1,100\n2,200\n")
     assert "step_time_ms" in str(caught.value)

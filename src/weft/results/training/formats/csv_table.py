@@ -113,7 +113,11 @@ def read_rows(table: CsvTable, lines: Iterator[str], name: str) -> tuple[Collect
         if table.time < 0:
             is_first = not before[0] < step
             time = NAN if is_first else (clock - before[1]) / (step - before[0])
-        if table.time < 0 and is_first:
+        goes_back = table.time < 0 and clock < before[1]
+        if table.time < 0 and (is_first or goes_back):
+            if goes_back and not is_first:
+                text = f"the clock goes back by {before[1] - clock:,.0f} s: left out"
+                collector.remark("", n_lines, text)
             before = (step, clock)
             continue
         if unit == "":
@@ -125,7 +129,8 @@ def read_rows(table: CsvTable, lines: Iterator[str], name: str) -> tuple[Collect
             time_s=time,
             batch=_cell(cells, table.batch),
             tflops=_cell(cells, table.tflops),
-            stamp_s=clock,
+            # Times by the clock have its jumps named above.
+            stamp_s=clock if table.time >= 0 else NAN,
             loss=loss,
             has_loss=float(table.loss >= 0 and cells[table.loss].strip() != ""),
             unit=unit,
@@ -153,6 +158,13 @@ def _time_of(table: CsvTable, cells: list[str], name: str, line: int) -> tuple[f
     time = number(value)
     if isnan(time) and value.lower().lstrip("-") != "nan":
         return NAN, ""
+    if own and table.unit and own != table.unit and _SECONDS[own] != _SECONDS[table.unit]:
+        raise InputError(
+            f"line {line}: {value} {own} in a column of {table.unit}",
+            where=name,
+            expected="one unit in a column, in its header or behind each value",
+            hint=f"in {table.unit} this is {time * _SECONDS[own] / _SECONDS[table.unit]:.6g}",
+        )
     if not unit and not isnan(time):
         raise InputError(
             f"line {line}: a step time without a unit", where=name, expected=_UNIT_NEEDED

@@ -2,12 +2,18 @@
 
 SOURCE: NVIDIA/Megatron-LM, megatron/training/training.py: training_log. AMD's Primus prints the
 mean so far behind each value, as `1650.0/1648.2`.
+
+Of the two Megatrons only this one puts a clock before its line or prints TFLOP/s/GPU (with
+--log-throughput); Megatron-DeepSpeed alone prints samples per second. A line without any of them
+may be of either.
 """
 
 import re
 from math import isnan
 
-from weft.results.training.formats.log_format import BRACKETS, LogFormat
+import numpy as np
+
+from weft.results.training.formats.log_format import BRACKETS, Columns, LogFormat
 from weft.results.training.formats.values import stamp_in, value_after
 from weft.results.training.model import NAN, StepReading
 
@@ -51,6 +57,16 @@ def _loss_of(text: str) -> str:
     return "lm loss" if "lm loss" in text else "| loss" if "| loss" in text else "loss"
 
 
+def _states_clock_or_tflops(columns: Columns) -> bool:
+    return bool((np.isfinite(columns["stamp_s"]) | np.isfinite(columns["tflops"])).any())
+
+
 FORMAT = LogFormat(
-    "megatron-lm", "Megatron-LM", (_TIME.encode(),), read_iteration, begin=BEGIN, reads_shapes=True
+    "megatron-lm",
+    "Megatron-LM",
+    (_TIME.encode(),),
+    read_iteration,
+    begin=BEGIN,
+    is_of=_states_clock_or_tflops,
+    reads_shapes=True,
 )

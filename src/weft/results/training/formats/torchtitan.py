@@ -43,7 +43,7 @@ def _timed(columns: Columns, facts: TrainingFacts) -> tuple[Columns, list[Remark
     by_clock = np.full(steps.size, np.nan)
     by_clock[1:] = np.diff(stamps) / np.maximum(np.diff(steps), 1.0)
     if facts.sequence is None or facts.batch is None or facts.gpus is None:
-        return _by_clock(columns, by_clock), []
+        return _by_clock(columns, by_clock)
     tokens = facts.sequence.value * facts.batch.value
     with np.errstate(divide="ignore"):
         by_rate = tokens / (columns["rate"] * facts.gpus.value)
@@ -55,7 +55,8 @@ def _timed(columns: Columns, facts: TrainingFacts) -> tuple[Columns, list[Remark
                 f"{facts.gpus.value:g} GPUs x tokens/s and the clock differ by a factor of "
                 f"{apart:.3g}: times are those of the clock"
             )
-            return _by_clock(columns, by_clock), [Remark(facts.gpus.line, text)]
+            timed, jumps = _by_clock(columns, by_clock)
+            return timed, [Remark(facts.gpus.line, text), *jumps]
     remarks = [
         Remark(int(columns["line"][at]), f"the clock jumps by {_jump(columns, by_rate, at):+.3g} s")
         for at in np.flatnonzero(both & (np.abs(by_clock / by_rate - 1) > DISAGREEMENT)).tolist()
@@ -70,8 +71,27 @@ def _jump(columns: Columns, by_rate: Floats, at: int) -> float:
     return float(columns["stamp_s"][at] - columns["stamp_s"][at - 1] - n_steps * by_rate[at])
 
 
-def _by_clock(columns: Columns, by_clock: Floats) -> Columns:
-    return selected(columns | {"time_s": by_clock}, slice(1, None))
+def _by_clock(columns: Columns, by_clock: Floats) -> tuple[Columns, list[Remark]]:
+    """Times by the clock. Tokens of a step are the same in all: where time x tokens/s says others,
+    the clock jumped, and weft leaves the reading out."""
+    tokens = by_clock * columns["rate"]
+    known = np.isfinite(tokens) & (tokens > 0)
+    usual = float(np.median(tokens[known])) if known.any() else np.nan
+    by_rate = usual / columns["rate"]
+    off = np.isfinite(tokens) & (np.abs(tokens / usual - 1) > DISAGREEMENT)
+    jumps = [(at, _jump(columns, by_rate, at)) for at in np.flatnonzero(off).tolist()]
+    odd = [(at, by) for at, by in jumps if abs(by) > 1]
+    kept = np.ones(by_clock.size, dtype=np.bool_)
+    kept[[0, *(at for at, _ in odd)]] = False
+    remarks = [
+        Remark(
+            int(columns["line"][at]),
+            f"the clock jumps by {by:+.3g} s, tokens/s says that a step took {by_rate[at]:.3g} s: "
+            "left out",
+        )
+        for at, by in odd
+    ]
+    return selected(columns | {"time_s": by_clock}, kept), remarks
 
 
 FORMAT = LogFormat(
