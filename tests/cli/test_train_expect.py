@@ -70,6 +70,9 @@ def test_what_cannot_be_is_exit_2_with_the_nearest(
         ("hidden = 6144", "hidden = 0", 21, "greater than 0"),
         ("per_token = 2\n", 'per_token = "two"\n', 32, "a whole number"),
         ("parameters = 314e9", "parameters = -1", 5, "greater than 0"),
+        # 64 layers of 8 experts have two matrices in place of three: a third less.
+        ("gated = true", "gated = false", 5, "key 'parameters' is 3.14e+11, the sizes of"),
+        ("parameters = 314e9", "parameters = 314e6", 5, "if the sizes are right: parameters = 3.1"),
     ],
 )
 def test_a_wrong_model_names_key_line_and_remedy(
@@ -196,6 +199,18 @@ def test_64_layers_by_the_recipe_are_refused_below_512_with_the_memory_sum(
     assert "weights " in error
     assert "GB (72 usable of 80)" in error
     assert run(["train", "plan", NDV5, *RECIPE, *options, "--gpus", "512"]) == 0
+
+
+@pytest.mark.parametrize(("gpus", "needs"), [("128", True), ("256", False)])
+def test_a_plan_says_where_only_recomputation_makes_room(
+    gpus: str, needs: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["train", "plan", NDV5, "--model", "grok-1", "--global-batch", "1024", "--gpus", gpus]
+    assert run(words) == 0
+    out = capsys.readouterr().out
+    assert ("fits only with recomputation: without it weights" in out) == needs
+    # Without recomputation the same number of GPUs is refused, or is not.
+    assert run([*words, "--recompute", "none", "--format", "json"]) == (2 if needs else 0)
 
 
 def test_what_a_refusal_offers_fits_and_half_of_it_does_not(

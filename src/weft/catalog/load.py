@@ -1,6 +1,6 @@
 """Open documents of the catalogue by name, or of your own by path."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -103,12 +103,16 @@ def launch_recipe(name_or_path: str) -> LaunchRecipe:
     raise unknown_name(f"no recipe '{name_or_path}' in the catalogue", name_or_path, known)
 
 
-def trained_model(name_or_path: str) -> ModelDocument:
-    """A model of the catalogue, or of a .toml file. Raises InputError, which names the line of a
-    wrong key."""
+def trained_model(
+    name_or_path: str, check: Callable[[ModelDocument, str], None] = lambda _model, _where: None
+) -> ModelDocument:
+    """A model of the catalogue, or of a .toml file, which `check` may refuse by its place too.
+    Raises InputError, which names the line of a wrong key."""
     text, where = _text("model", name_or_path)
     try:
-        return parse_document(ModelDocument, text, where, "model")
+        model = parse_document(ModelDocument, text, where, "model")
+        check(model, where)
+        return model
     except InputError as error:
         raise with_line(error, text) from error
 

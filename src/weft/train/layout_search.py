@@ -63,12 +63,18 @@ class PlannedLayout:
 @dataclass(frozen=True, slots=True)
 class LayoutSearch:
     """`fitting` and priced, fastest first; how many were tried, and how many fit; the one that
-    needs the least memory."""
+    needs the least memory, and of those that compute nothing again, None where none was tried."""
 
     fitting: tuple[PlannedLayout, ...]
     n_tried: int
     n_fit: int
     least: tuple[ModelLayout, StepMethod, MemorySum]
+    least_whole: MemorySum | None
+
+    @property
+    def needs_recompute(self) -> bool:
+        """Whether layouts fit, but none that keeps all activations."""
+        return self.n_fit > 0 and self.least_whole is not None and not self.least_whole.fits
 
 
 def search_layouts(
@@ -94,7 +100,9 @@ def search_layouts(
     ]
     planned.sort(key=lambda one: one.step.seconds)
     least = min(tried, key=lambda one: one[2].total)
-    return LayoutSearch(tuple(planned), len(tried), len(fitting), least)
+    whole = [memory for _, method, memory in tried if method.recompute == "none"]
+    least_whole = min(whole, key=lambda memory: memory.total, default=None)
+    return LayoutSearch(tuple(planned), len(tried), len(fitting), least, least_whole)
 
 
 def _burden(one: tuple[ModelLayout, StepMethod, MemorySum]) -> tuple[float, int]:

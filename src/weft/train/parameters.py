@@ -6,7 +6,13 @@ are left out: a layer of GPT has 13 h of them beside 12 h^2 (Narayanan et al. 20
 
 from dataclasses import dataclass
 
-from weft.catalog.libraries.model_document import TransformerShape
+from weft.catalog.libraries.model_document import ModelDocument, TransformerShape
+from weft.core.errors import InputError
+
+PARAMETERS_WITHIN = 0.05
+"""How far the published number may lie from the shape's: a number of two digits is rounded by up to
+5 %. Norms and biases, which the sum leaves out, are 0.1 %; the catalogue's models lie within 1 %.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +92,19 @@ def total_parameters(shape: TransformerShape) -> int:
     tables = 1 if shape.tied_embeddings else 2
     positions = shape.learned_positions * shape.hidden
     return layers + tables * embedding_parameters(shape) + positions
+
+
+def check_parameters(model: ModelDocument, where: str) -> None:
+    """Raises InputError where the published number contradicts the shape: one of them is wrong."""
+    if model.transformer is None:
+        return
+    total = total_parameters(model.transformer)
+    if abs(model.parameters / total - 1) <= PARAMETERS_WITHIN:
+        return
+    raise InputError(
+        f"key 'parameters' is {model.parameters:.4g}, the sizes of [transformer] give {total:.4g}",
+        where=where,
+        expected=f"the same within {PARAMETERS_WITHIN:.0%}: gated, tied_embeddings, ffn or kv_heads"
+        " may be wrong",
+        hint=f"if the sizes are right: parameters = {total:.4g}",
+    )

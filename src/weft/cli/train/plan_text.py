@@ -40,6 +40,7 @@ def plan_text(
             f"memory   {best.memory.words}",
             f"         {found.n_tried} layouts tried, {found.n_fit} fit, the {len(found.fitting)}"
             " most promising priced",
+            *_recompute_lines(found),
             "",
             table_text(heads, rows, left=0, width=terminal_width()),
             f"Layouts above {doubtful:.0f} GB may not fit: half of published peaks lie"
@@ -49,6 +50,14 @@ def plan_text(
             table_text(["the best layout with", "s", "x"], _cost_rows(costs)),
         ]
     )
+
+
+def _recompute_lines(found: LayoutSearch) -> list[str]:
+    """Where layouts fit by recomputation alone, and what keeping all activations takes."""
+    least = found.least_whole
+    if least is None or not found.needs_recompute:
+        return []
+    return [f"         fits only with recomputation: without it {least.words}"]
 
 
 def _without(cells: list[str], place: int) -> list[str]:
@@ -114,6 +123,7 @@ def plan_record(
         "n_gpus": request.n_gpus,
         "global_batch": request.batch,
         "layouts_tried": found.n_tried,
+        "needs_recompute": found.needs_recompute,
         "layouts": [layout_record(one) for one in found.fitting[:top]],
         "changes": [
             {"change": cost.what, "step_s": cost.seconds, "factor": cost.factor} for cost in costs

@@ -126,6 +126,7 @@ def asked_step(platform: str, given: dict[str, Any]) -> AskedStep:
     from weft.catalog.load import trained_model
     from weft.doctor.machine.detection.document import platform_named
     from weft.train.layout import StepMethod
+    from weft.train.parameters import check_parameters
     from weft.train.prices import CollectivePrices
     from weft.train.published import resized
 
@@ -134,7 +135,7 @@ def asked_step(platform: str, given: dict[str, Any]) -> AskedStep:
         raise click.UsageError("--overlap none contradicts the other dimensions of --overlap")
     document = platform_named(platform)
     model = resized(
-        trained_model(given["model_name"]),
+        trained_model(given["model_name"], check_parameters),
         layers=given["layers"] or 0,
         sequence=given["sequence"] or 0,
     )

@@ -109,7 +109,9 @@ def _other_batch(columns: Columns, facts: TrainingFacts) -> list[Remark]:
     """A batch that the heading states and the last step has not. Steps that grow up to the stated
     batch (a ramp) contradict nothing."""
     stated, batches = batch_of(facts), columns["batch"]
-    if stated is None or not batches.size or batches[-1] == stated.value:
+    if stated is None or not batches.size or not np.isfinite(batches[-1]):
+        return []
+    if batches[-1] == stated.value:
         return []
     first = int(columns["line"][np.flatnonzero(batches == batches[-1])[0]])
     text = (

@@ -265,6 +265,12 @@ def test_steps_of_another_batch_than_the_heading_says_are_named_and_kept() -> No
     assert (remark.line, "16 here, 8 of the step in line 2" in remark.text) == (1, True)
 
 
+def test_a_batch_of_zero_in_the_last_step_is_none() -> None:
+    zero = megatron(2).replace("batch size:     8", "batch size:     0")
+    (run,) = read("global_batch_size ..... 8\n" + megatron(1) + zero).runs
+    assert (run.batches[0], bool(run.batches[1] > 0), run.remarks) == (8, False, ())
+
+
 def test_a_batch_that_grows_to_the_stated_one_is_no_contradiction() -> None:
     small = megatron(1).replace("batch size:     8", "batch size:     4")
     assert read("global_batch_size ..... 8\n" + small + megatron(2)).runs[0].remarks == ()
