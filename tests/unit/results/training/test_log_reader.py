@@ -224,6 +224,13 @@ def test_a_jump_of_the_clock_is_no_step_where_only_the_clock_gives_times(hours: 
     assert run.times_s.max() == whole.times_s.max()
 
 
+def test_steps_without_a_number_have_no_jumps() -> None:
+    """Eighteen digits are no number of a step: no reading is left."""
+    line = "2026-05-01 12:00:00,100 step: 999999999999999999 memory: 49GiB(35%) tps: 7,026\n"
+    with pytest.raises(InputError, match="no usable step time in 0 steps: line 1: the number of"):
+        read(line)
+
+
 def test_a_column_of_clocks_that_goes_back_is_named() -> None:
     clocks = (1000, 1002, 1004, 404, 406, 408)
     rows = "".join(f"{clock},{i}\n" for i, clock in enumerate(clocks))

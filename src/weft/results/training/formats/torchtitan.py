@@ -82,7 +82,8 @@ def _by_clock(columns: Columns, by_clock: Floats) -> tuple[Columns, list[Remark]
     jumps = [(at, _jump(columns, by_rate, at)) for at in np.flatnonzero(off).tolist()]
     odd = [(at, by) for at, by in jumps if abs(by) > 1]
     kept = np.ones(by_clock.size, dtype=np.bool_)
-    kept[[0, *(at for at, _ in odd)]] = False
+    kept[:1] = False
+    kept[np.array([at for at, _ in odd], dtype=np.intp)] = False
     remarks = [
         Remark(
             int(columns["line"][at]),
