@@ -88,4 +88,5 @@ def test_a_node_whose_rank_crashes_is_named(slurm: SlurmCluster) -> None:
 def test_wrong_results_are_named(slurm: SlurmCluster) -> None:
     end = check(slurm, "wrong", "node4 wrong 7")
     assert end.code == 1, end
-    assert end.out.startswith("BAD  Node node4 gives wrong results with others"), end
+    assert re.match("BAD +Node node4 gives wrong results with others", end.out), end
+    assert len(re.findall("^BAD", end.out, re.MULTILINE)) == 1

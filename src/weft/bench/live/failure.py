@@ -337,8 +337,9 @@ _HINTS = {
 
 def _by_rank(groups: dict[str, str | None], ranks: Sequence[KernelRank]) -> Blame:  # noqa: ARG001
     how = None
-    if groups.get("signal"):
-        how = signal_text(int(groups["signal"] or 0))
+    number = groups.get("signal") or _SIGNALS.get(groups.get("text"))
+    if number:
+        how = signal_text(int(number))
     elif groups.get("code"):
         how = exit_text(int(groups["code"] or 0))
     return Blame(int(groups["rank"] or 0), groups.get("host"), how)
@@ -367,6 +368,13 @@ def wait_status_text(status: int) -> str:
     return signal_text(status & 0x7F) if status & 0x7F else exit_text(status >> 8)
 
 
+_SIGNALS = {signal.strsignal(number): number for number in signal.valid_signals()}
+_OF_SRUN = r"srun: error: (?P<host>[\w.-]+): task (?P<rank>\d+): {}"
+_END_OF_TASK = r"(?:Exited with exit code (?P<code>\d+)|(?P<text>[\w ]*\w)?)"
+"""Its own exit code is the greatest of the tasks', also of those that it terminated: 143 hides 139.
+
+SOURCE: SchedMD/slurm, src/srun/libsrun/launch.c, _task_finish.
+"""
 _BLAMES = (
     (
         re.compile(
@@ -384,11 +392,6 @@ _BLAMES = (
         _by_pid,
     ),
     (re.compile(r"\] Exit codes: (?P<statuses>.*)"), _by_order),
-    (
-        re.compile(
-            r"srun: error: (?P<host>[\w.-]+): task (?P<rank>\d+): "
-            r"(?:Exited with exit code (?P<code>\d+))?"
-        ),
-        _by_rank,
-    ),
+    (re.compile(_OF_SRUN.format(f"(?!Terminated){_END_OF_TASK}")), _by_rank),
+    (re.compile(_OF_SRUN.format(_END_OF_TASK)), _by_rank),
 )

@@ -65,6 +65,9 @@ signal 11 (Segmentation fault).
 --------------------------------------------------------------------------
 """
 SLURM = "srun: error: node2: task 1: Segmentation fault (core dumped)\n"
+SLURM_OTHERS = f"""srun: error: node1: task 0: Terminated
+{SLURM}srun: error: node3: task 2: Exited with exit code 1
+"""
 SLURM_EXIT = "srun: error: node2: task 1: Exited with exit code 7\n"
 
 SEGV = "was killed by signal 11 (SIGSEGV)"
@@ -74,7 +77,8 @@ TABLE = [
     (OPEN_MPI_SIGNAL, Blame(1, "node2", SEGV)),
     (OPEN_MPI_5_SIGNAL, Blame(1, "node2", SEGV)),
     (OPEN_MPI_EXIT, Blame(1, "node2", "ended with exit code 7")),
-    (SLURM, Blame(1, "node2", None)),
+    (SLURM, Blame(1, "node2", SEGV)),
+    (SLURM_OTHERS, Blame(1, "node2", SEGV)),
     (SLURM_EXIT, Blame(1, "node2", "ended with exit code 7")),
     ("ssh: connect to host node2 port 22: No route to host\n", Blame()),
     ("", Blame()),
