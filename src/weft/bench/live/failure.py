@@ -200,14 +200,14 @@ def _crashed_in_container(
     )
 
 
-def containers_left(processes: Sequence[ProcessState]) -> bool:
+def containers_left(processes: Sequence[ProcessState], program: str = "weft-kernel") -> bool:
     """Whether ranks in podman's containers go on without their `podman run`. Where one rank ends,
     Hydra kills each `podman run`, and waits for containers that it does not reach.
 
     SOURCE: proc(5), /proc/PID/stat: the first 15 letters of a program's name.
     """
     names = [one.command for one in processes]
-    return "podman" not in names and any(one.startswith("weft-kernel") for one in names)
+    return "podman" not in names and any(one.startswith(program[:15]) for one in names)
 
 
 def _unreadable(launch: Launch, output: KernelOutput, out: Path) -> BenchmarkError | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from weft.bench.live.failure import containers_left
 from weft.bench.live.launch_site import LaunchSite, LocalSite
 from weft.bench.model import Launch, Pair, Sample, State, Trial
 from weft.bench.nccl.outcome import LaunchStage, NcclOutcome, outcome_of
@@ -21,7 +22,7 @@ from weft.core.documents.text_file import read_file_bytes
 from weft.core.errors import MissingError
 from weft.core.files import HeldFolder, write_part
 from weft.core.parallel import in_parallel
-from weft.core.process import Ending, Limits, run
+from weft.core.process import Ending, Limits, Process, run
 from weft.core.words import counted
 from weft.launch.launchers.container import RankContainer, edf_text, in_container, refuse_launcher
 from weft.launch.mpi import Mpi
@@ -42,6 +43,8 @@ MOST_AT_ONCE = 128
 """Launches at a time; a larger round runs in several parts."""
 MOST_BYTES = 1 << 26
 """Output of one launch that is kept: NCCL_DEBUG=INFO of 16 ranks is some megabytes."""
+SILENT_S = 10.0
+"""After so long without output weft looks whether only containers are left of a launch."""
 GIVEN_UP_AFTER = 2
 """A host whose launches failed so often, and never worked, is left out of the remaining rounds."""
 
@@ -195,14 +198,21 @@ class NcclBackend:
             write_part(self._run_dir / "recipes" / f"{stem}.txt", text, what="recipe")
         out, err = (self._run_dir / "raw" / f"{stem}.{end}" for end in ("out", "err"))
         limit_s = launch.trial.timeout_s
+        limits = Limits(limit_s, max_bytes=MOST_BYTES, silent_s=SILENT_S)
+        command = self._site.command(recipe, out, err)
         try:
-            ended = run(self._site.command(recipe, out, err), Limits(limit_s, max_bytes=MOST_BYTES))
+            ended = run(command, limits, is_stalled=self._is_stalled)
         finally:
             for path in (out, err):
                 redact_output(path)
         is_loud = ended.ending is Ending.OUTPUT_LIMIT
         texts = ("", "") if is_loud else (text_of(out), text_of(err))
         return outcome_of(self.tests, group, ended, texts, limit_s)
+
+    def _is_stalled(self, process: Process) -> bool:
+        """Whether only containers of ranks are left of a silent launch."""
+        is_podman = self._container is not None and self._container.runtime == "podman"
+        return is_podman and containers_left(process.processes(), self.tests.test)
 
     def _recipe(
         self, launch: Launch, group: NcclGroup, *, is_logged: bool, number: int = 0

@@ -118,6 +118,8 @@ def outcome_of(
         known = replace(known, tool_version=table.version, n_wrong=_n_wrong(table))
     if ended.ending is Ending.TIMED_OUT:
         return replace(known, state=State.HUNG, reason=_hung(stage, limit_s))
+    if ended.ending is Ending.STALLED:
+        return replace(known, state=State.FAILED, reason=_STALLED.format(stage=stage))
     if ended.ending is not Ending.EXITED:
         return replace(known, state=State.FAILED, reason="wrote too much and was ended")
     if table is not None and table.conditions.get("separate_runs"):
@@ -130,6 +132,7 @@ def outcome_of(
     return _failed(tests, known, ended, f"{out}\n{err}")
 
 
+_STALLED = "lost a rank, and the containers of the others went on until weft ended them ({stage})"
 _APART = (
     "started {n} separate runs instead of one: this {tool} was built without MPI, or for another"
     " MPI than its launcher"

@@ -225,6 +225,13 @@ def test_other_launches_that_are_silent_are_no_crash(name: str | None):
     assert not containers_left(others)
 
 
+def test_containers_of_another_program_are_known_by_its_name():
+    left = (*LEFT[:2], ProcessState(100, "sendrecv_perf", "S"))
+    assert containers_left(left, "sendrecv_perf")
+    assert containers_left((ProcessState(100, "reduce_scatter_", "S"),), "reduce_scatter_perf")
+    assert not containers_left(left)
+
+
 def test_a_hang_names_the_one_rank_that_did_not_run(files: Files):
     seen = (ProcessState(100, "weft-kernel", "R"), ProcessState(101, "weft-kernel", "S"))
     ranks = [rank.model_copy(update={"host": "node1"}) for rank in RANKS]

@@ -57,6 +57,13 @@ def test_a_hang_says_how_far_the_launch_came() -> None:
     assert (silent.state, silent.stage) == (State.HUNG, LaunchStage.NOTHING)
 
 
+def test_containers_that_outlive_a_rank_are_a_crash_not_a_hang() -> None:
+    stalled = CommandEnd(Ending.STALLED, -15, 12.0)
+    found = outcome(table_text(PAIR.hosts, 8, None), ended=stalled)
+    assert (found.state, found.stage) == (State.FAILED, LaunchStage.INIT)
+    assert found.reason.startswith("lost a rank, and the containers of the others went on")
+
+
 def test_a_cuda_failure_names_its_host() -> None:
     said = "n002: Test CUDA failure common.cu:1022 'out of memory'\n .. n002 pid 7: Test failure\n"
     found = outcome(table_text(PAIR.hosts, 8, None) + said, ended=exited(2))
