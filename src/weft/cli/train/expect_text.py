@@ -4,7 +4,7 @@ from typing import Any
 
 from weft.cli.output import table_text, terminal_width
 from weft.cli.train.twin_text import twin_cells, twin_lines, twin_record, twin_row
-from weft.core.units import format_size_roughly
+from weft.core.units import format_significant, format_size_roughly
 from weft.train.memory import PEAK_OVER_SUM, MemorySum
 from weft.train.step_constants import N_CONSTANTS
 from weft.train.step_time import PARTS, StepModel, StepTime
@@ -105,12 +105,16 @@ def _exchange_lines(step: StepModel, found: StepTime) -> list[str]:
             f"{one.count:,.0f}",
             f"{one.group.n}",
             step.prices.link(one.group),
-            *(twin_cells(step, one) if _on_twin(step) else [f"{1e3 * one.seconds:.3g}"]),
-            f"{one.exposed_s:.3g}",
+            *(
+                twin_cells(step, one)
+                if _on_twin(step)
+                else [format_significant(1e3 * one.seconds, 3)]
+            ),
+            format_significant(one.exposed_s, 3),
         ]
         for one in found.exchanges
     ]
-    times = ["model ms", "twin ms"] if _on_twin(step) else ["ms"]
+    times = ["ms", "twin"] if _on_twin(step) else ["ms"]
     heads = ["", "collective", "size", "times", "n", "over", *times, "exposed s"]
     return [table_text(heads, rows, left=2, width=terminal_width()), ""]
 

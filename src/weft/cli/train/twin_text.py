@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.cli.output import talk
+from weft.core.units import format_significant
 from weft.trace.chakra.node import SCHEMA_VERSION
 from weft.train.step_time import StepModel, StepTime
 from weft.train.twin.prices import TwinPrice, TwinPrices
@@ -27,8 +28,8 @@ def twin_row(step: StepModel, one: Any) -> dict[str, Any]:
 def twin_cells(step: StepModel, one: Any) -> list[str]:
     """ms by NCCL's model, and on the twin."""
     row = twin_row(step, one)
-    twin = "-" if row["twin_s"] is None else f"{1e3 * row['twin_s']:.3g}"
-    return [f"{1e3 * row['formula_s']:.3g}", twin]
+    twin = "-" if row["twin_s"] is None else format_significant(1e3 * row["twin_s"], 3)
+    return [format_significant(1e3 * row["formula_s"], 3), twin]
 
 
 def twin_lines(step: StepModel, found: StepTime, model: StepTime) -> Iterator[str]:
