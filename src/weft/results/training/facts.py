@@ -68,6 +68,8 @@ _OF_A_STEP_MARKS = tuple(mark for name in _OF_A_STEP for mark, _ in _FIELDS[name
 _MOST_OF_A_KIND = 200
 _MOST_AXES = 8
 _MOST_VALUE = 1e12
+_PEAK_FLOPS = (1e9, 1e18)
+"""Of a GPU, FLOP/s: what lies outside is damage."""
 _LINE_BYTES = 1000
 
 
@@ -123,7 +125,8 @@ def _stated(
         counted_to = start
         for match in pattern.finditer(_PREFIX.sub("", text).rstrip("\r")):
             value = _value(match.group(1))
-            if 0 < value <= _MOST_VALUE or (value > 0 and mark == b"computing MFU"):
+            least, most = _PEAK_FLOPS if mark == b"computing MFU" else (1, _MOST_VALUE)
+            if least <= value <= most:
                 yield Stated(value, line)
         at = end
 

@@ -302,6 +302,13 @@ def test_axes_of_a_mesh_beyond_any_machine_are_no_number_of_gpus() -> None:
     assert read(text).runs[0].facts.gpus is None
 
 
+@pytest.mark.parametrize("peak", ["0.0" + "0" * 300 + "1", "1e30", "312"])
+def test_a_peak_of_no_gpu_is_none(peak: str) -> None:
+    heading = f"[rank0]: Peak FLOPS used for computing MFU: {peak}\n"
+    (run,) = read(heading + "".join(map(megatron, range(1, 12)))).runs
+    assert run.facts.peak_flops is None
+
+
 def test_a_checkpoint_between_two_steps_is_remembered_with_the_second() -> None:
     text = megatron(1) + "saving checkpoint at iteration 1 to /x\n" + megatron(2, "900.0")
     assert read(text).runs[0].follows.tolist() == [0, 1]
