@@ -70,7 +70,7 @@ check: setup ## format, lint, types, layers, tidy: under a minute
 	cargo fmt --all --check
 	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
 
-test: ## the tests: some eight minutes on two slow cores, compiling included
+test: ## the tests: some twenty minutes on two cores, compiling included
 	@$(MAKE) --no-print-directory --jobs 2 $(ENGINE) test-rust
 	$(PYTEST) -n 3 --dist worksteal -m "not slow"
 

@@ -3,17 +3,22 @@
     progress_estimates.py FOLDER [--only WORD]
 
 The child writes where its work stood, ten times a second. Of a command that takes T seconds, the
-estimate is the one that a user sees after T / 3. On a machine with other load, wall time is no
-measure of work: so the same is asked of CPU time, after a third of what the process takes.
+estimate is the one that a user sees after T / 3, or after the first three seconds, in which weft
+shows nothing. On a machine with other load, wall time is no measure of work: so the same is asked
+of CPU time, after a third of what the process takes.
 """
 
 import json
 import os
+import shlex
+import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from weft.cli.progress.watch import SHORT_S
 
 _CHILD = """
 import json, os, sys, threading, time
@@ -43,8 +48,8 @@ finally:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Of one command its time, and after a third of it the time that it said was left, None where
-    it said nothing; the same of its CPU time."""
+    """Of one command its time, and after a third of it (`SHORT_S` at least) the time that it said
+    was left, None where it said nothing; the same of a third of its CPU time."""
 
     seconds: float
     said_left_s: float | None
@@ -55,7 +60,7 @@ class Estimate:
     @property
     def left_s(self) -> float:
         """What was left then."""
-        return self.seconds * 2 / 3
+        return self.seconds - _moment(self.seconds)
 
     @property
     def factor(self) -> float:
@@ -66,6 +71,11 @@ class Estimate:
     def cpu_factor(self) -> float:
         """By how much the estimate of the CPU time is off."""
         return _factor(self.said_left_cpu_s, self.cpu_s * 2 / 3)
+
+
+def _moment(seconds: float) -> float:
+    """When the estimate of a command that takes so long is looked at."""
+    return max(seconds / 3, SHORT_S)
 
 
 def _factor(said_s: float | None, left_s: float) -> float:
@@ -87,7 +97,7 @@ def watched(argv: Sequence[str], seen: Path, env: Mapping[str, str] | None = Non
     )
     assert done.returncode in (0, 1, 5), (argv, done.returncode, done.stderr[-2000:])
     seconds, cpu_s, looks = json.loads(seen.read_text("utf-8"))
-    _, _, left_s, _, task = min(looks, key=lambda look: abs(look[0] - seconds / 3))
+    _, _, left_s, _, task = min(looks, key=lambda look: abs(look[0] - _moment(seconds)))
     left_cpu_s = min(looks, key=lambda look: abs(look[1] - cpu_s / 3))[3]
     return Estimate(seconds, left_s, task, cpu_s, left_cpu_s)
 
@@ -105,7 +115,7 @@ def table(found: Mapping[str, Estimate]) -> str:
     return "\n".join(lines)
 
 
-_BENCH = "bench allreduce --twin frontera --nodes 64 --repeats 30"
+_BENCH = "bench allreduce --twin frontera --nodes 64 --repeats 300"
 MADE: Mapping[str, str] = {
     "fabric.json": "fabric generate frontera --nodes 8008 --whole -o fabric.json",
     "net.txt": "fabric export fabric.json --to ibsim -o net.txt",
@@ -114,28 +124,28 @@ MADE: Mapping[str, str] = {
 }
 """Files that the commands read, and the commands that write them."""
 COMMANDS = (
-    "fabric audit fabric.json",
-    "judge big.txt",
-    "compare a b",
-    "fabric show fabric.json",
     "report a b -o page.html",
-    "check --twin frontera --nodes 128 --dir e",
-    "bench allreduce --twin frontera --nodes 128 --repeats 20 --dir c",
+    "judge big.txt",
     "judge files",
-    "history a b",
-    "fabric show net.txt",
-    "fabric audit net.txt",
-    "fabric export net.txt --to json -o net.json",
-    "fabric export fabric.json --to graphml -o net.graphml",
-    "fabric route net.txt --engine minhop",
-    "fabric route net.txt --engine updn",
-    "bench alltoall --twin frontera --nodes 32 --repeats 3 --dir d",
-    "fabric generate frontera --nodes 8008 --whole -o again.json",
-    "fabric show fabric.json --report fabric.html",
-    "check --twin frontera --nodes 512 --dir f",
+    "train read steps.log",
+    "train plan azure-ndv5 --model grok-1 --sweep 8:16384",
+    "check --twin frontera --nodes 128 --dir out",
+    "check --twin frontera --nodes 512 --dir out",
+    "check --twin fat-tree --nodes 256 --plant 'n007 slow=1.5' --dir out",
+    "check --twin azure-hbv4 --nodes 128 --dir out",
+    "bench allreduce --twin frontera --nodes 128 --repeats 80 --dir out",
+    "bench alltoall --twin frontera --nodes 32 --repeats 120 --dir out",
+    "bench broadcast --twin azure-hbv4 --nodes 64 --repeats 400 --dir out",
+    "bench allgather --twin fat-tree --nodes 48 --repeats 60 --dir out",
+    "study run placement --twin frontera --repeats 4 --dir out",
+    "bench reduce --twin fat-tree --nodes 64 --repeats 400 --dir out",
+    "fabric route net.txt",
+    "fabric route fabric.json --engine minhop",
     "fabric route fabric.json",
+    "fabric what-if fabric.json --without director-06/spine-20",
+    "fabric what-if net.txt --without director-06/spine-20 --without director-06/spine-19",
 )
-N_SWEEPS, N_FILES = 60_000, 2_000
+N_SWEEPS, N_FILES, N_STEPS = 120_000, 2_000, 400_000
 
 
 def _sweep(of: int) -> str:
@@ -145,22 +155,35 @@ def _sweep(of: int) -> str:
     return head + "\n".join(rows) + "\n"
 
 
+def _steps(count: int) -> Iterator[str]:
+    """Lines of Megatron-LM, some 130 bytes each."""
+    for step in range(1, count + 1):
+        ms = 800 + step * 7919 % 97 / 10
+        yield (
+            f" iteration {step:8d}/ 9000000 | consumed samples: {step * 512:12d} | elapsed time per"
+            f" iteration (ms): {ms:.1f} | global batch size:   512 | lm loss: 2.1E+00 |\n"
+        )
+
+
 def main() -> None:
     """A row a command, printed as it ends."""
     folder, only = Path(sys.argv[1]), sys.argv[3] if len(sys.argv) > 3 else ""
     (folder / "files").mkdir(parents=True, exist_ok=True)
+    with (folder / "steps.log").open("w") as log:
+        log.writelines(_steps(N_STEPS))
     (folder / "big.txt").write_text("".join(map(_sweep, range(N_SWEEPS))))
     for number in range(N_FILES):
         (folder / "files" / f"r{number}.txt").write_text(_sweep(number))
     for name, words in MADE.items():
-        argv = [sys.executable, "-m", "weft.cli", *words.split()]
+        argv = [sys.executable, "-m", "weft.cli", *shlex.split(words)]
         if not (folder / name).exists():
             subprocess.run(argv, check=False, cwd=folder)
     head = table({}).splitlines()[0]
     print(head, flush=True)
     for command in COMMANDS:
         if only in command:
-            one = watched(command.split(), folder / "seen.json")
+            shutil.rmtree(folder / "out", ignore_errors=True)
+            one = watched(shlex.split(command), folder / "seen.json")
             print(table({command: one}).splitlines()[1], one.task, flush=True)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from weft.bench.result_scale import is_imported
 from weft.check.verdict.good_nodes import OK
 from weft.check.verdict.verdict import Verdict
+from weft.core.clock import system_clock
 from weft.core.documents.document_text import toml_table
 from weft.core.errors import InputError
 from weft.core.files import HeldFolder, write_part, write_whole
@@ -42,9 +43,11 @@ from weft.study.run.backend_record import backend_of
 from weft.study.run.run_folder import RUN_FILE
 from weft.study.run.store import StudyRun, read_run
 
-READ_S, JUDGE_S, DRAW_S = 6.6, 34.0, 3.8
-"""The ratio of the times that a page takes, for the bar: of two arms under two conditions with
-136,800 samples (measured)."""
+READ_S, JUDGE_S, DRAW_S = 6.6, 6.6, 2.5
+"""About the times that a page takes, for the bar. A chart takes as long with few samples."""
+COMPARE_READS = 5
+"""Judging arms takes so many times as long as reading them: two under two conditions with 136,800
+samples (measured)."""
 _YEAR_10000 = 253_402_300_800
 """Seconds since the Unix epoch from which a calendar date has no four-digit year."""
 
@@ -58,16 +61,18 @@ def write_report(run_dirs: Sequence[Path], out: Path, *, partial: bool = False) 
     if not run_dirs:
         raise InputError("no run to report", expected="at least one run directory")
     with phases("writing the page", read=READ_S, judge=JUDGE_S, draw=DRAW_S) as begin:
+        began_s = system_clock()
         runs = [read_run(one) for one in each(run_dirs, "reading runs", unit="run")]
         for run in runs:
             _refuse_unfinished(run, partial)
-        begin("judge")
+        compares = any(launch.trial.arm for run in runs for launch in run.launches)
+        begin("judge", (system_clock() - began_s) * (COMPARE_READS if compares else 1))
         numbered = each(enumerate(runs, start=1), "judging runs", unit="run")
         pages = [page_of(run, f"run{number}") for number, run in numbered]
         told_apart = titles(runs, [page.title for page in pages])
         pages = [replace(page, title=name) for page, name in zip(pages, told_apart, strict=True)]
         pages.sort(key=lambda page: severity_rank(page.findings[0]))
-        begin("draw")
+        begin("draw", DRAW_S)
         write_page(out, pages, side_by_side.section(runs))
     return pages
 

@@ -17,6 +17,7 @@ from weft.cli.train.step_options import (
     step_options,
 )
 from weft.core.errors import InputError
+from weft.core.work.progress import each
 
 if TYPE_CHECKING:
     from weft.cli.train.curve_text import Curve
@@ -67,7 +68,8 @@ def command(
         )
     if sweep is not None:
         refuse_together("--sweep", {name: given[key] or None for name, key in OF_ONE_SIZE.items()})
-        rows = [(n, _searched_or_why(asked, given, n)) for n in _sizes(sweep)]
+        sizes = each(_sizes(sweep), "searching layouts", unit="size")
+        rows = [(n, _searched_or_why(asked, given, n)) for n in sizes]
         _print_curve(asked, rows, report, format_)
         return
     if report is not None:

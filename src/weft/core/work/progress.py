@@ -77,6 +77,8 @@ class WorkStanding:
 
 _TASKS: list[WorkUnderWay] = []
 """Tasks of the main thread, the outermost first. Others only read it."""
+STARTED = time.monotonic()
+"""About when the command began: this module is one of the first that it loads."""
 WHEN_OVER: Callable[[], object] = lambda: None  # noqa: E731
 """Called when no work is under way any more; whoever shows progress sets it."""
 
@@ -136,12 +138,14 @@ class BeginPhase(Protocol):
 
 
 @contextmanager
-def phases(what: str, **seconds: float) -> Iterator[BeginPhase]:
+def phases(what: str, *, since: float | None = None, **seconds: float) -> Iterator[BeginPhase]:
     """A task of phases that follow each other, with about how long each takes: their ratio counts.
-    The function that it gives begins a phase by its name. It is a frame of the tasks within."""
+    The function that it gives begins a phase by its name. It is a frame of the tasks within. The
+    first phase began now, or at `since`."""
     names = list(seconds)
     with working(what, total=sum(seconds.values())) as task:
         task.is_frame = True
+        task.began = task.began if since is None else since
 
         def begin(name: str, expected_s: float | None = None) -> None:
             at = names.index(name)
