@@ -138,6 +138,9 @@ def test_judge_and_read_tell_the_two_megatrons_apart(
     assert f"this is a training log of {tool} (first step" in capsys.readouterr().err
     assert run(["train", "read", str(path)]) == 0
     assert f"read      {tool}, lines" in capsys.readouterr().out
+    assert run(["train", "read", str(path), "--format", "json"]) == 0
+    (log,) = json.loads(capsys.readouterr().out)["logs"]
+    assert log["runs"][0]["tool"] == tool.lower()
 
 
 def test_compare_names_the_speed_up_and_the_efficiency(tmp_path: Path, capsys: Capture) -> None:

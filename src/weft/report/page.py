@@ -1,5 +1,6 @@
 """`weft report`: finished run directories in, one HTML file out."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -8,7 +9,6 @@ from pathlib import Path
 from weft.bench.result_scale import is_imported
 from weft.check.verdict.good_nodes import OK
 from weft.check.verdict.verdict import Verdict
-from weft.core.clock import system_clock
 from weft.core.documents.document_text import toml_table
 from weft.core.errors import InputError
 from weft.core.files import HeldFolder, write_part, write_whole
@@ -44,7 +44,8 @@ from weft.study.run.run_folder import RUN_FILE
 from weft.study.run.store import StudyRun, read_run
 
 READ_S, JUDGE_S, DRAW_S = 6.6, 6.6, 2.5
-"""About the times that a page takes, for the bar. A chart takes as long with few samples."""
+"""Seconds of reading, judging and drawing, for the bar; those of judging until the reading is over,
+those of drawing with few samples, too."""
 COMPARE_READS = 5
 """Judging arms takes so many times as long as reading them: two under two conditions with 136,800
 samples (measured)."""
@@ -61,12 +62,12 @@ def write_report(run_dirs: Sequence[Path], out: Path, *, partial: bool = False) 
     if not run_dirs:
         raise InputError("no run to report", expected="at least one run directory")
     with phases("writing the page", read=READ_S, judge=JUDGE_S, draw=DRAW_S) as begin:
-        began_s = system_clock()
+        began_s = time.monotonic()
         runs = [read_run(one) for one in each(run_dirs, "reading runs", unit="run")]
         for run in runs:
             _refuse_unfinished(run, partial)
         compares = any(launch.trial.arm for run in runs for launch in run.launches)
-        begin("judge", (system_clock() - began_s) * (COMPARE_READS if compares else 1))
+        begin("judge", (time.monotonic() - began_s) * (COMPARE_READS if compares else 1))
         numbered = each(enumerate(runs, start=1), "judging runs", unit="run")
         pages = [page_of(run, f"run{number}") for number, run in numbered]
         told_apart = titles(runs, [page.title for page in pages])

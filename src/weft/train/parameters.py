@@ -104,7 +104,7 @@ def check_parameters(model: ModelDocument, where: str) -> None:
     raise InputError(
         f"key 'parameters' is {model.parameters:.4g}, the sizes of [transformer] give {total:.4g}",
         where=where,
-        expected=f"the same within {PARAMETERS_WITHIN:.0%}: gated, tied_embeddings, ffn or kv_heads"
-        " may be wrong",
-        hint=f"if the sizes are right: parameters = {total:.4g}",
+        expected=f"the same within {100 * PARAMETERS_WITHIN:g} %",
+        hint="gated, tied_embeddings, ffn or kv_heads may be wrong; if the sizes are right:"
+        f" parameters = {total:.4g}",
     )

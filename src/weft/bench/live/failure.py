@@ -371,10 +371,12 @@ def wait_status_text(status: int) -> str:
 _SIGNALS = {signal.strsignal(number): number for number in signal.valid_signals()}
 _OF_SRUN = r"srun: error: (?P<host>[\w.-]+): task (?P<rank>\d+): {}"
 _END_OF_TASK = r"(?:Exited with exit code (?P<code>\d+)|(?P<text>[\w ]*\w)?)"
-"""Its own exit code is the greatest of the tasks', also of those that it terminated: 143 hides 139.
+"""srun ends with the greatest exit code of its tasks, also of those that it terminated: their 143
+hides a 139. A wrapper around a rank may turn its signal into that code.
 
 SOURCE: SchedMD/slurm, src/srun/libsrun/launch.c, _task_finish.
 """
+_ENDED_BY_SRUN = r"(?!Terminated|Exited with exit code 143\b)"
 _BLAMES = (
     (
         re.compile(
@@ -392,6 +394,6 @@ _BLAMES = (
         _by_pid,
     ),
     (re.compile(r"\] Exit codes: (?P<statuses>.*)"), _by_order),
-    (re.compile(_OF_SRUN.format(f"(?!Terminated){_END_OF_TASK}")), _by_rank),
+    (re.compile(_OF_SRUN.format(_ENDED_BY_SRUN + _END_OF_TASK)), _by_rank),
     (re.compile(_OF_SRUN.format(_END_OF_TASK)), _by_rank),
 )

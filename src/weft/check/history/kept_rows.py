@@ -64,7 +64,7 @@ def read_row(directory: Path) -> HistoryRun:
 
 def kept_row(directory: Path) -> HistoryRun | None:
     """The row of a run directory in the cache; None where there is none of its files as they are.
-    Takes a millisecond: a process that is asked for the row takes longer to send it."""
+    Takes a millisecond, less than sending the row from another process."""
     try:
         text = read_file_bytes(_place(directory), expected=_EXPECTED, most_bytes=MOST_JSON_BYTES)
         record = json.loads(text, parse_constant=_refuse_constant)

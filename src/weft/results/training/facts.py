@@ -94,7 +94,7 @@ def has_arguments(content: bytes) -> bool:
 
 
 def may_state_facts(text: bytes) -> bool:
-    """Whether a text may state what a step is: sooner said than `facts_in`."""
+    """Whether a text may state what a step is: cheaper than `facts_in`."""
     return any(mark in text for mark in _OF_A_STEP_MARKS)
 
 

@@ -79,10 +79,10 @@ def _runs_of(collector: Collector, name: str, n_lines: int) -> tuple[TrainingRun
             f"no training step in these {counted(n_lines, 'line')}", where=name, expected=EXPECTED
         )
     reasons = "; ".join(f"line {line}: {text}" for line, text in remarks[:_MOST_REASONS])
-    n_usable = f"only {n_readings - n_refused}" if runs else "no"
+    n_usable = sum(run.times_s.size for run in runs)
+    usable = f"only {counted(n_usable, 'usable step time')}" if n_usable else "no usable step time"
     raise InputError(
-        f"{n_usable} usable step time{'s' if runs else ''} in {counted(n_readings, 'step')}"
-        + (f": {reasons}" if reasons else ""),
+        f"{usable} in {counted(n_readings, 'step')}" + (f": {reasons}" if reasons else ""),
         where=name,
         expected="steps with a time greater than zero, most of them",
         hint=next((of.format.needs for of in finished if of.format.needs), None),

@@ -106,12 +106,13 @@ def batch_of(facts: TrainingFacts) -> Stated | None:
 
 
 def _other_batch(columns: Columns, facts: TrainingFacts) -> list[Remark]:
-    """A batch that the heading states and the last step has not. Steps that grow up to the stated
-    batch (a ramp) contradict nothing."""
+    """A batch that the heading states and the last step has not. Steps that grow towards the stated
+    batch (a ramp, also one that the log ends in) contradict nothing."""
     stated, batches = batch_of(facts), columns["batch"]
     if stated is None or not batches.size or not np.isfinite(batches[-1]):
         return []
-    if batches[-1] == stated.value:
+    is_ramp = np.unique(batches[np.isfinite(batches)]).size > 1 and batches[-1] < stated.value
+    if batches[-1] == stated.value or is_ramp:
         return []
     first = int(columns["line"][np.flatnonzero(batches == batches[-1])[0]])
     text = (

@@ -3,6 +3,7 @@
 import numpy as np
 
 from weft.core.errors import InputError
+from weft.results.training.collector import NOTHING
 from weft.results.training.model import TrainingRun
 
 _APART = (900.0, 1100.0)
@@ -14,9 +15,12 @@ _FAR = 10.0
 
 def refuse_mixed_units(run: TrainingRun, name: str) -> None:
     """Raises InputError where step times lie in two groups a thousand times apart."""
-    ratio = run.times_s / np.median(run.times_s)
+    # A reading, not the mean of two: half of them may have the other unit.
+    level = np.sort(run.times_s)[run.times_s.size // 2]
+    ratio = run.times_s / level
     apart = np.maximum(ratio, 1 / ratio)
-    mixed = (apart > _APART[0]) & (apart < _APART[1])
+    # What a checkpoint takes is known to be no other unit.
+    mixed = (apart > _APART[0]) & (apart < _APART[1]) & (run.follows == NOTHING)
     n_mixed = int(mixed.sum())
     if n_mixed < LEAST_MIXED or 2 * n_mixed < int((apart > _FAR).sum()):
         return

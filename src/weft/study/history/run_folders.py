@@ -115,7 +115,7 @@ def _read_all(
 ) -> list[HistoryRun | LeftOutRun]:
     """In the order of the directories."""
     found: dict[Path, HistoryRun | InputError] = {}
-    for path in each(directories, "looking for runs that are known", unit="run"):
+    for path in each(directories, "reading kept rows", unit="run"):
         row = kept_row(path)
         if row is not None:
             found[path] = row

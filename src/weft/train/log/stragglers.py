@@ -43,8 +43,8 @@ class StragglerGroup:
 
 @dataclass(frozen=True, slots=True)
 class IrregularSteps:
-    """Slow readings without a period, of `n_places` that belong to none: how many, and the share of
-    the whole time that these places take beyond the median."""
+    """Slow readings without a period or a cause that the log names, of `n_places` that have
+    neither: how many, and the share of the whole time that the slow ones take beyond the median."""
 
     n: int
     n_places: int
@@ -80,18 +80,20 @@ def straggler_groups(
 def irregular_steps(
     run: TrainingRun, groups: tuple[StragglerGroup, ...], first: int, median_s: float
 ) -> IrregularSteps:
-    """Readings `first` and later, those with a period left out. All count that lie above the median
-    by `LEAST_EXCESS`: where many are slow, few are outliers."""
-    counted = np.arange(run.times_s.size) >= first
+    """Readings `first` and later, without those that have a period or follow a checkpoint or an
+    evaluation. All count that lie above the median by `LEAST_EXCESS`: where many are slow, a test
+    for outliers misses most."""
+    counted = (np.arange(run.times_s.size) >= first) & ~np.isin(run.follows, list(_CAUSES))
     for group in groups:
         if group.period:
             counted[list(group.readings)] = False
-    times, n_steps = run.times_s[counted], run.n_steps[counted]
+    slow = counted & (run.times_s > (1 + LEAST_EXCESS) * median_s)
+    excess_s = float(((run.times_s - median_s) * run.n_steps)[slow].sum())
     total_s = float((run.times_s[first:] * run.n_steps[first:]).sum())
     return IrregularSteps(
-        n=int((times > (1 + LEAST_EXCESS) * median_s).sum()),
+        n=int(slow.sum()),
         n_places=int(counted.sum()),
-        time_share=float(((times - median_s) * n_steps).sum()) / total_s,
+        time_share=excess_s / total_s,
     )
 
 

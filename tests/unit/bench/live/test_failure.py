@@ -66,6 +66,7 @@ signal 11 (Segmentation fault).
 """
 SLURM = "srun: error: node2: task 1: Segmentation fault (core dumped)\n"
 SLURM_OTHERS = f"""srun: error: node1: task 0: Terminated
+srun: error: node4: task 3: Exited with exit code 143
 {SLURM}srun: error: node3: task 2: Exited with exit code 1
 """
 SLURM_EXIT = "srun: error: node2: task 1: Exited with exit code 7\n"

@@ -72,6 +72,15 @@ def test_checkpoints_and_healthy_steps_leave_the_headline_alone() -> None:
         assert (first.severity, "mean" in first.sentence) == ("note", False)
 
 
+def test_two_checkpoints_have_no_period_and_a_cause() -> None:
+    drawn = times(100)
+    drawn[[40, 80]] += 30
+    (first, *_) = judge_run(run_of(log_of(drawn, every=40)), GivenFigures()).findings
+    assert (first.severity, "mean" in first.sentence) == ("note", False)
+    (first, *_) = judge_run(run_of(log_of(drawn)), GivenFigures()).findings
+    assert "without a period, are slow and cost" in first.sentence
+
+
 def test_a_level_that_changes_is_dated_and_warned_of() -> None:
     drawn = times(400)
     drawn[300:] *= 1.05

@@ -97,6 +97,7 @@ def read_rows(table: CsvTable, lines: Iterator[str], name: str) -> tuple[Collect
     unit."""
     collector = Collector()
     n_lines, before = 0, (NAN, NAN)
+    waiting: list[tuple[int, str]] = []
     for n_lines, line in enumerate(lines, start=1):
         cells = line.rstrip("\r\n").split(table.separator)
         if len(cells) != table.n_columns or line[:1] == "#":
@@ -117,7 +118,7 @@ def read_rows(table: CsvTable, lines: Iterator[str], name: str) -> tuple[Collect
         if table.time < 0 and (is_first or goes_back):
             if goes_back and not is_first:
                 text = f"the clock goes back by {before[1] - clock:,.0f} s: left out"
-                collector.remark("", n_lines, text)
+                waiting.append((n_lines, text))
             before = (step, clock)
             continue
         if unit == "":
@@ -137,6 +138,9 @@ def read_rows(table: CsvTable, lines: Iterator[str], name: str) -> tuple[Collect
         )
         if collector.is_new_run("", reading, FORMAT, lambda: False):
             collector.begin("", FORMAT, TrainingFacts())
+        for remark in waiting:
+            collector.remark("", *remark)
+        waiting.clear()
         collector.add("", reading, n_lines, NOTHING)
     return collector, n_lines
 

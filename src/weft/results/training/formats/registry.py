@@ -23,8 +23,11 @@ def format_of(scanned: LogFormat, columns: Columns) -> LogFormat:
     """The format of a run that was read as this one; where its lines fit several, one that is
     called by all their names."""
     alike = [one for one in FORMATS.values() if one.marks == scanned.marks]
-    title = " or ".join(sorted(one.title for one in alike)) or scanned.title
-    return next((one for one in alike if one.is_of(columns)), scanned._replace(title=title))
+    both = scanned._replace(
+        name=" or ".join(sorted(one.name for one in alike)) or scanned.name,
+        title=" or ".join(sorted(one.title for one in alike)) or scanned.title,
+    )
+    return next((one for one in alike if one.is_of(columns)), both)
 
 
 def format_of_step(scanned: LogFormat, reading: StepReading) -> LogFormat:

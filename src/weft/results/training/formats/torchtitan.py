@@ -8,11 +8,12 @@ import re
 
 import numpy as np
 
+from weft.results.training.collector import NOTHING
 from weft.results.training.formats.log_format import BRACKETS, Columns, LogFormat, selected
 from weft.results.training.formats.values import number, stamp_in, value_after
 from weft.results.training.model import Floats, Remark, StepReading, TrainingFacts
 
-_STEP = re.compile(r"step:\s*(\d+)\s.*?(?:tps|wps):\s*([\d,]+(?:\.\d+)?|nan)")
+_STEP = re.compile(r"(?<!validate )step:\s*(\d+)\s.*?(?:tps|wps):\s*([\d,]+(?:\.\d+)?|nan)")
 _BEGIN = re.compile(
     BRACKETS + rb"(?:[\d-]{10} [\d:,.]{8,15} - root - INFO - )?(?:\x1b\[[\d;]*m)*step:\s*\d"
 )
@@ -75,10 +76,12 @@ def _by_clock(columns: Columns, by_clock: Floats) -> tuple[Columns, list[Remark]
     """Times by the clock. Tokens of a step are the same in all: where time x tokens/s says others,
     the clock jumped, and weft leaves the reading out."""
     tokens = by_clock * columns["rate"]
-    known = np.isfinite(tokens) & (tokens > 0)
+    # Behind a validation the clock has its time, too.
+    known = np.isfinite(tokens) & (tokens > 0) & (columns["follows"] == NOTHING)
     usual = float(np.median(tokens[known])) if known.any() else np.nan
     by_rate = usual / columns["rate"]
-    off = np.isfinite(tokens) & (np.abs(tokens / usual - 1) > DISAGREEMENT)
+    off = known & (np.abs(tokens / usual - 1) > DISAGREEMENT)
+    off |= (by_clock < 0) & (columns["rate"] > 0)
     jumps = [(at, _jump(columns, by_rate, at)) for at in np.flatnonzero(off).tolist()]
     odd = [(at, by) for at, by in jumps if abs(by) > 1]
     kept = np.ones(by_clock.size, dtype=np.bool_)
