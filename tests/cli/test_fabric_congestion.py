@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,27 @@ def test_what_cannot_be_told_is_refused(twin: TwinBackend, tmp_path: Path, capsy
     code, words = said(capsys, tmp_path, "--seconds", "1")
     assert code == 2
     assert "no port has two readings of PortXmitData and PortXmitWait" in words
+
+
+def test_counters_that_were_cleared_or_are_full_are_named(
+    twin: TwinBackend, tmp_path: Path, capsys: Capture
+) -> None:
+    """Of one port it is left out; of all there is nothing to say."""
+    case, *_ = judged(twin, random.Random(1), ["fan_in:1M@16"], tmp_path)
+    assert case.interval is not None
+    seconds = ("--seconds", str(case.interval.seconds))
+    after, text = tmp_path / "after.out", (tmp_path / "after.out").read_text()
+    data = re.search(r"PortXmitData:\.*\d+", text)
+    assert data is not None
+    full = re.sub(r"\d+$", str(2**32 - 1), data.group())
+    after.write_text(text.replace(data.group(), full, 1))
+    code, found = said(capsys, tmp_path, *seconds)
+    assert (code, found["n_read"]) == (1, found["n_ports"] - 1)
+    after.write_text(re.sub(r"(PortXmitData:\.*)\d+", rf"\g<1>{2**32 - 1}", text))
+    code, words = said(capsys, tmp_path, *seconds)
+    assert code == 2
+    assert "were cleared or are full" in words
+    assert "no port is left" in words
 
 
 @pytest.mark.parametrize(

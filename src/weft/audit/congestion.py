@@ -17,6 +17,7 @@ from typing import Any
 from weft.audit.case import AuditCase, PortKey
 from weft.audit.counters.counter_rates import OCTETS_A_TICK, WAIT
 from weft.core.errors import InputError
+from weft.core.words import counted
 
 DATA = "PortXmitData"
 FULL_COUNTER = 2**32 - 1
@@ -88,6 +89,15 @@ def congestion_of(case: AuditCase, jobs: Mapping[str, Sequence[str]]) -> Congest
             expected="two readings of perfquery with their dates, or --seconds",
         )
     uses, unusable = _uses(case)
+    if not uses and unusable:
+        key = unusable[0]
+        raise InputError(
+            f"the counters of {counted(len(unusable), 'port')} were cleared or are full, those of "
+            f"{case.subnet.name(*key)} first: no port is left",
+            expected=f"two readings of {DATA} and {WAIT} with no reset between them, and before "
+            "either is full",
+            hint="clear the counters (perfquery -R -a), then read them twice",
+        )
     if not uses:
         raise InputError(
             f"no port has two readings of {DATA} and {WAIT}",

@@ -1,4 +1,5 @@
 import gzip
+import time
 
 import numpy as np
 import pytest
@@ -168,6 +169,14 @@ def test_checkpoints_that_take_a_thousand_steps_are_no_other_unit() -> None:
 def test_one_long_hang_is_no_other_unit() -> None:
     lines = [megatron(i, "3000.0" if i == 4 else "3.0", unit="s") for i in range(1, 13)]
     assert read("".join(lines)).runs[0].times_s.size == 12
+
+
+def test_a_cell_of_forty_thousand_spaces_costs_nothing() -> None:
+    rows = "".join(f"{i},24{' ' * 40_000 if i == 3 else ''}x\n" for i in range(1, 9))
+    began = time.process_time()
+    with pytest.raises(InputError):
+        read("step,step_time_ms\n" + rows)
+    assert time.process_time() - began < 1
 
 
 def test_a_loss_that_is_no_number_is_named_by_its_first_line() -> None:

@@ -28,7 +28,9 @@ _STEP = re.compile(r"^(?:global_?step|_?step|iteration|iter|batch_idx)$")
 _BATCH = re.compile(r"^(?:global[ _]batch(?:[ _]size)?|gbs)$")
 _LOSS = re.compile(r"^(?:train[_/])?(?:loss|lm loss|reduced_train_loss)$")
 _TFLOPS = re.compile(r"^(?:tflops_per_gpu|tflops_per_sec_per_gpu|tflop/s/gpu)$")
-_VALUE = re.compile(r"^\s*(\S+?)\s*(s|sec|ms|us|µs)?\s*$")
+_VALUE = re.compile(r"^(\S+?)\s*(s|sec|ms|us|µs)?$")
+_LONGEST_VALUE = 64
+"""The pattern takes the square of the length of what is no number."""
 _SECONDS = {"s": 1.0, "sec": 1.0, "seconds": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6}
 _UNIT_NEEDED = (
     "a unit in the name of the column: step_time_s, step_time_ms, or behind each value: 24.1 s"
@@ -154,7 +156,8 @@ def _time_of(table: CsvTable, cells: list[str], name: str, line: int) -> tuple[f
     where no unit is stated."""
     if table.time < 0:
         return NAN, "s"
-    match = _VALUE.match(cells[table.time].strip('"'))
+    cell = cells[table.time].strip('"').strip()
+    match = _VALUE.match(cell) if len(cell) <= _LONGEST_VALUE else None
     if match is None:
         return NAN, table.unit
     value, own = match.groups()
