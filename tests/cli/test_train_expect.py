@@ -12,6 +12,9 @@ from weft.cli import run
 GROK = Path(__file__).parents[2] / "src/weft/catalog/models/grok-1.toml"
 RECIPE = ("--model", "grok-1", "--tp", "4", "--cp", "2", "--ep", "8", "--vp", "8")
 NDV5 = "azure-ndv5"
+TRANSFORMERS = sorted(
+    path.stem for path in GROK.parent.iterdir() if "[transformer]" in path.read_text()
+)
 
 
 def test_the_limit_comes_first_and_the_memory_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
@@ -25,6 +28,19 @@ def test_the_limit_comes_first_and_the_memory_is_shown(capsys: pytest.CaptureFix
     assert "does not fit" not in lines[0]
     assert any("3 fitted figures" in line for line in lines)
     assert max(len(line) for line in lines if "  " in line and not line.startswith("memory")) <= 80
+
+
+@pytest.mark.parametrize("model", TRANSFORMERS)
+def test_fp8_is_faster_for_each_model(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """On 64 GPUs that hold all of DeepSeek-V3, which none can, both are alike: exchanges bind."""
+    layout = ("--ep", "64", "--pp", "8", "--ga", "16") if model == "deepseek-v3" else ()
+    gpus = ("--gpus", "1024" if layout else "64")
+    times = []
+    for precision in ("fp8", "bf16"):
+        argv = ["train", "expect", NDV5, "--model", model, *gpus, *layout, "--precision", precision]
+        assert run([*argv, "--format", "json"]) == 0
+        times.append(json.loads(capsys.readouterr().out)["step_s"])
+    assert times[0] < times[1]
 
 
 def test_parts_add_up_to_the_step(capsys: pytest.CaptureFixture[str]) -> None:

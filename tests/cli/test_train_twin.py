@@ -25,6 +25,17 @@ def test_the_twin_is_shown_beside_the_model(capsys: pytest.CaptureFixture[str]) 
     assert {one["twin_s"] for one in inside} == {None}
 
 
+def test_a_plan_says_what_a_neighbour_costs_on_the_twin(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    argv = ["train", "plan", "azure-ndv5", "--model", "llama-3-8b", "--gpus", "16", "--tp", "2"]
+    assert run([*argv, "--twin", "--format", "json"]) == 0
+    changes = json.loads(capsys.readouterr().out)["changes"]
+    beside = [one for one in changes if "neighbour" in one["change"]]
+    assert len(beside) == 2
+    assert all(one["factor"] >= 0.99 for one in beside)
+
+
 def test_a_written_step_takes_as_long_on_the_twin(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
