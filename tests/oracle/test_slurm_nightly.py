@@ -71,8 +71,9 @@ def looked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
     trees = {name: folder / name for name in ("faulty", "empty")}
     for tree in trees.values():
         tree.mkdir()
+    faulty = ndr(trees["faulty"])
     for number in range(8):
-        (ndr(trees["faulty"]).root / f"dev/infiniband/uverbs{number}").unlink()
+        (faulty.root / f"dev/infiniband/uverbs{number}").unlink()
     given = {"folder": folder, "path": ROOT / "src", "python": sys.executable}
     script = script_of_page("slurm.conf: HealthCheckProgram")
     script = script.replace("/opt/weft/bin", f"{folder}/bin").replace(" 50 ", f" {LIMIT_S} ")
@@ -104,7 +105,7 @@ def night(slurm: Slurm, fault: str, *, hangs: bool = False) -> int:
     executable(bin_dir / "weft", WEFT.format(path=ROOT / "src", python=sys.executable))
     script = script_of_page("/opt/site/weft-nightly").replace("/opt/weft/bin", f"{bin_dir}")
     script = script.replace("20min", "30s" if hangs else "20min")
-    for folder in ("/var/lib/weft", "/var/lib/node_exporter"):
+    for folder in ("/shared/weft", "/shared/node_exporter"):
         script = script.replace(folder, str(slurm.folder / folder.rpartition("/")[2]))
     (slurm.folder / "node_exporter").mkdir(exist_ok=True)
     path = slurm.folder / "nightly"
