@@ -126,7 +126,7 @@ def test_the_impact_of_aggressors_is_that_on_the_twin_of_the_cluster(
 
     wait = cpu_wait(6)
     noise = f"noise={wait.share:.3f},{wait.mean_ns:.0f}"
-    # Ranks that all share the machine's CPUs are never in step as those of a twin are. The job's own
+    # Ranks that all share the machine's CPUs are never in step as those of a twin are. The job's
     # hosts have no noise: beside an aggressor that shares no cable it waits little (INSIDE).
     hosts = (2, 3, 5, 6) if wait.share > 0 else ()
     busy = [word for host in hosts for word in ("--plant", f"node{host} {noise}")]
