@@ -73,6 +73,47 @@ fn a_partitions_level_is_refused_above_fifteen() {
     assert!(text.starts_with("partitions[0].service_level: 16 is no service level"), "{text}");
 }
 
+/// The case of two tenants with lanes of their own, the aggressor's of level 1; the law controls
+/// the levels given, all without them.
+fn controlled(law: &str, levels: Option<Value>) -> Value {
+    let case = shared(json!({"service_level": 1}), json!({"service_level": 0}), json!([]));
+    let mut control = json!({law: {}});
+    if let Some(levels) = levels {
+        control["service_levels"] = levels;
+    }
+    with(case, "congestion_control", control)
+}
+
+const LAWS: [&str; 4] = ["annex_a10", "dcqcn", "rtt", "endpoint"];
+
+#[test]
+fn a_law_slows_down_the_service_levels_it_is_for_and_no_other() {
+    let free = shared(json!({"service_level": 1}), json!({"service_level": 0}), json!([]));
+    let free = complete(&free).rows.duration_ps;
+    for law in LAWS {
+        let rows = |levels: Value| complete(&controlled(law, Some(levels))).rows.duration_ps;
+        let all = complete(&controlled(law, None)).rows.duration_ps;
+        assert_eq!(rows(json!([0, 1])), all, "{law}");
+        assert_eq!(rows(json!([])), free, "{law}");
+        // All congestion is the incast's, on level 1: no switch marks what others send.
+        assert_ne!(rows(json!([1])), free, "{law}");
+        assert_ne!(all, free, "{law}");
+    }
+    // Of the victim's level nothing waits anywhere: the law has nobody to slow down.
+    let victim = complete(&controlled("annex_a10", Some(json!([0]))));
+    assert_eq!(victim.rows.duration_ps, free);
+}
+
+#[test]
+fn levels_that_share_a_lane_cannot_be_controlled_apart() {
+    let case = with(controlled("rtt", Some(json!([1]))), "lanes", json!({"count": 1}));
+    let text = refusal(&case);
+    let start = "congestion_control.service_levels: levels 0 and 1 share lane 0";
+    assert!(text.starts_with(start), "{text}");
+    let text = refusal(&controlled("rtt", Some(json!([16]))));
+    assert!(text.starts_with("congestion_control.service_levels: service level 16"), "{text}");
+}
+
 /// On one switch, all but one of 8 hosts send 4 KiB to the first, again and again.
 fn incast(keys: Value, recv_ns: f64) -> Outcome {
     let step = json!([{"benchmark": "fan_in", "size_bytes": 4096, "iterations": 40}]);

@@ -31,7 +31,10 @@ MOST_AGGRESSORS = 8
 MOST_BYTES = 2**30
 ELEMENT_BYTES = {"allreduce": 4, "reduce": 4, "reduce_scatter": 4}
 """Limits of the measuring program; sums are of floats."""
-GRAMMAR = "PATTERN[:SIZE]@NODES[,sl=N][,pkey=0xKEY][,start=TIME][,placement=packed]"
+GRAMMAR = (
+    "PATTERN[:SIZE]@NODES[,sl=N][,pkey=0xKEY][,start=TIME][,placement=packed][,law=LAW]"
+    "[,routing=adaptive]"
+)
 MOST_LEVEL = 14
 """A port has 15 data lanes."""
 _COMMA = re.compile(r",(?![^\[]*\])")
@@ -42,7 +45,8 @@ _COUNTED = re.compile(r"@([\d.]+%?|job)?$")
 @dataclass(frozen=True, slots=True)
 class Aggressor:
     """What another job repeats, and where: on a `share` of all nodes, on `n_nodes`, on the `nodes`
-    named, or (none of these) on as many as the measured job. `text` is how it was written."""
+    named, or (none of these) on as many as the measured job. `law` of congestion control and
+    `routing` are the job's where it has none of its own. `text` is how it was written."""
 
     text: str = field(compare=False)
     benchmark: str
@@ -54,6 +58,8 @@ class Aggressor:
     service_level: int | None = None
     partition_key: int | None = None
     nodes: tuple[str, ...] = ()
+    law: str | None = None
+    routing: str | None = None
 
     def count(self, n_job: int, n_all: int) -> int:
         """How many nodes it gets beside a job of `n_job`."""
@@ -123,6 +129,8 @@ def parse_aggressor(text: str) -> Aggressor:
         service_level=_number(text, named, "sl", 0, MOST_LEVEL),
         partition_key=_number(text, named, "pkey", 1, 0x7FFF),
         nodes=nodes,
+        law=named.get("law"),
+        routing=named.get("routing"),
     )
 
 
@@ -157,7 +165,8 @@ def _place(text: str, where: str) -> tuple[float | None, int | None, tuple[str, 
     )
 
 
-_KEYS = ("sl", "pkey", "start", "placement")
+_KEYS = ("sl", "pkey", "start", "placement", "law", "routing")
+_CHOICES = {"placement": ("packed", "scattered"), "routing": ("adaptive", "static")}
 
 
 def _named(text: str, parts: Sequence[str]) -> dict[str, str]:
@@ -167,10 +176,11 @@ def _named(text: str, parts: Sequence[str]) -> dict[str, str]:
         if key not in _KEYS or not equals or key in named:
             raise InputError(f"aggressor '{text}' has '{part}'", expected=GRAMMAR)
         named[key] = value
-    if named.get("placement", "packed") not in {"packed", "scattered"}:
-        raise InputError(
-            f"aggressor '{text}' is placed '{named['placement']}'", expected="packed or scattered"
-        )
+    for key, choices in _CHOICES.items():
+        if named.get(key, choices[0]) not in choices:
+            raise InputError(
+                f"aggressor '{text}' has {key}={named[key]}", expected=" or ".join(choices)
+            )
     return named
 
 

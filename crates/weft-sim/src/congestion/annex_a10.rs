@@ -196,6 +196,7 @@ impl CongestionLaw for AnnexA10 {
             by_lane: knobs.slows == Slowed::Lane,
             cnp_interval_ps: around.cnp_interval_ps(knobs.cnp_interval_ns, CNP_INTERVAL_NS)?,
             cnp_lane: around.lane("cnp_service_level", knobs.cnp_service_level)?,
+            lanes: u16::MAX,
         })
     }
 

@@ -198,6 +198,7 @@ impl CongestionLaw for Dcqcn {
             by_lane: false,
             cnp_interval_ps: around.cnp_interval_ps(knobs.cnp_interval_ns, CNP_INTERVAL_NS)?,
             cnp_lane: around.lane("cnp_service_level", knobs.cnp_service_level)?,
+            lanes: u16::MAX,
         })
     }
 

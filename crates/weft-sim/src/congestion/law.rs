@@ -102,12 +102,20 @@ pub(crate) struct Congestion<L> {
     pub(crate) cnp_interval_ps: u64,
     /// The lane of notifications and answers; the queue pair's own where there is none.
     pub(crate) cnp_lane: Option<u8>,
+    /// By lane, a bit: whether its packets are marked and their senders slowed down.
+    pub(crate) lanes: u16,
 }
 
 impl<L> Congestion<L> {
     /// A law whose switches mark no packet.
     pub(super) fn without_marks(law: L, cnp_lane: Option<u8>) -> Congestion<L> {
         let (marking, by_lane, cnp_interval_ps) = (Marking::NONE, false, 0);
-        Congestion { marking, law, by_lane, cnp_interval_ps, cnp_lane }
+        Congestion { marking, law, by_lane, cnp_interval_ps, cnp_lane, lanes: u16::MAX }
+    }
+
+    /// Whether packets of a lane are marked and their senders slowed down.
+    #[inline]
+    pub(crate) fn controls(&self, lane: u8) -> bool {
+        self.lanes >> lane & 1 == 1
     }
 }

@@ -23,6 +23,19 @@ use law::{Congestion, CongestionLaw, Idle, Notice, Surroundings};
 use rtt::{Rtt, RttDocument};
 use serde::Deserialize;
 
+/// Congestion control: its law, and the service levels whose senders it slows down.
+///
+/// SOURCE: OpenSM, iba/ib_types.h: an HCA has settings for each of 16 service levels and a map of
+/// those that are controlled (ib_ca_cong_setting_t, control_map).
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "LawsDocument")]
+pub struct CongestionDocument {
+    /// How senders slow down.
+    pub law: LawDocument,
+    /// Levels whose senders are slowed down; all of them without it.
+    pub service_levels: Option<Vec<u8>>,
+}
+
 /// Makes of one list of laws how a scenario names and reads them, and how the engine calls them.
 macro_rules! laws {
     ($(#[doc = $doc:literal] $name:ident: $law:ident($document:ident),)+) => {
@@ -30,30 +43,30 @@ macro_rules! laws {
         ///
         /// Where a time or a rate may be left out, it is that of a link of 200 Gb/s, scaled to the
         /// links of the fabric's hosts: as many packets pass in it.
-        #[derive(Clone, Debug, Deserialize)]
-        #[serde(try_from = "LawsDocument")]
-        pub enum CongestionDocument {
+        #[derive(Clone, Debug)]
+        pub enum LawDocument {
             $(#[doc = $doc] $law($document),)+
         }
 
         /// The laws: the name of each in a scenario, and a sentence about it.
         pub const CONGESTION_LAWS: &[(&str, &str)] = &[$((stringify!($name), $doc)),+];
 
-        /// All laws that are written.
+        /// All laws that are written, and whom they slow down.
         #[derive(Deserialize)]
         #[serde(
             deny_unknown_fields,
             expecting = "a law and its settings, such as {\"annex_a10\": {}}"
         )]
         struct LawsDocument {
+            service_levels: Option<Vec<u8>>,
             $($name: Option<$document>,)+
         }
 
-        impl CongestionDocument {
+        impl LawDocument {
             /// The law's name in a scenario.
             pub(crate) fn name(&self) -> &'static str {
                 match self {
-                    $(CongestionDocument::$law(_) => stringify!($name),)+
+                    $(LawDocument::$law(_) => stringify!($name),)+
                 }
             }
 
@@ -63,11 +76,11 @@ macro_rules! laws {
                 around: &Surroundings<'_>,
             ) -> Result<Congestion<Law>, SimError> {
                 match self {
-                    $(CongestionDocument::$law(knobs) => {
-                        let Congestion { marking, law, by_lane, cnp_interval_ps, cnp_lane } =
+                    $(LawDocument::$law(knobs) => {
+                        let Congestion { marking, law, by_lane, cnp_interval_ps, cnp_lane, lanes } =
                             $law::read(knobs, around)?;
                         let law = Law::$law(law);
-                        Ok(Congestion { marking, law, by_lane, cnp_interval_ps, cnp_lane })
+                        Ok(Congestion { marking, law, by_lane, cnp_interval_ps, cnp_lane, lanes })
                     })+
                 }
             }
@@ -77,10 +90,11 @@ macro_rules! laws {
             type Error = String;
 
             fn try_from(laws: LawsDocument) -> Result<CongestionDocument, String> {
-                let written = [$(laws.$name.map(CongestionDocument::$law)),+];
-                let mut written: Vec<CongestionDocument> = written.into_iter().flatten().collect();
+                let service_levels = laws.service_levels;
+                let written = [$(laws.$name.map(LawDocument::$law)),+];
+                let mut written: Vec<LawDocument> = written.into_iter().flatten().collect();
                 match (written.len(), written.pop()) {
-                    (1, Some(law)) => Ok(law),
+                    (1, Some(law)) => Ok(CongestionDocument { law, service_levels }),
                     (n, _) => {
                         let names = [$(concat!("'", stringify!($name), "'")),+];
                         Err(format!("{n} laws, expected one of {}", names.join(", ")))

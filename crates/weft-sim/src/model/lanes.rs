@@ -73,6 +73,37 @@ impl Lanes {
     pub(crate) fn of_level(&self, service_level: u8) -> u8 {
         self.of_level[usize::from(service_level) % N_LEVELS]
     }
+
+    /// By lane, a bit: whether it is one of the service levels `chosen`, all without them. A lane
+    /// is all that its packets have in common: levels in use that are not chosen share none with
+    /// these. Raised packets are of lanes `stride` above, if any.
+    pub(crate) fn chosen(
+        &self,
+        chosen: Option<&[u8]>,
+        used: &[u8],
+        stride: u8,
+        (place, what_for): (&str, &str),
+    ) -> Result<u16, SimError> {
+        let Some(chosen) = chosen else { return Ok(u16::MAX) };
+        if let Some(level) = chosen.iter().find(|level| usize::from(**level) >= N_LEVELS) {
+            let what = format!("service level {level}");
+            return Err(SimError::document(place, what, "service levels from 0 to 15"));
+        }
+        for level in used.iter().filter(|level| !chosen.contains(level)) {
+            let lane = self.of_level(*level);
+            if let Some(other) = chosen.iter().find(|other| self.of_level(**other) == lane) {
+                let what = format!("levels {level} and {other} share lane {lane}");
+                let expected = format!("lanes of their own for the levels that are {what_for}");
+                return Err(SimError::document(place, what, expected));
+            }
+        }
+        let base = chosen.iter().fold(0u16, |bits, level| bits | 1 << self.of_level(*level));
+        if stride == 0 {
+            return Ok(base);
+        }
+        let raised = (0..16).filter(|lane| base >> (lane % u16::from(stride)) & 1 == 1);
+        Ok(raised.fold(0, |bits, lane| bits | 1 << lane))
+    }
 }
 
 fn require_lane(place: &str, vl: u8, count: u8) -> Result<(), SimError> {

@@ -167,7 +167,12 @@ impl Steering {
         Ok(Steering {
             choice,
             candidates: candidates.map(Arc::new),
-            choosing: choosing(&adaptive, levels, lanes, lane_stride)?,
+            choosing: lanes.chosen(
+                adaptive.service_levels.as_deref(),
+                levels,
+                lane_stride,
+                ("routing.adaptive.service_levels", "routed adaptively"),
+            )?,
             lane_stride,
             highest_lane: lanes.count - 1,
             global: if raised { ports.map(|p| fabric.is_global(p)).collect() } else { Vec::new() },
@@ -254,38 +259,6 @@ fn stride(lanes: &Lanes, levels: &[u8], n_lanes: usize) -> Result<u8, SimError> 
         }
     }
     Ok(stride as u8)
-}
-
-/// By lane, a bit: whether its packets choose. A lane is all its packets have in common.
-fn choosing(
-    adaptive: &AdaptiveDocument,
-    levels: &[u8],
-    lanes: &Lanes,
-    lane_stride: u8,
-) -> Result<u16, SimError> {
-    let Some(chosen) = &adaptive.service_levels else {
-        return Ok(u16::MAX);
-    };
-    let place = "routing.adaptive.service_levels";
-    if let Some(level) = chosen.iter().find(|level| **level > 15) {
-        let what = format!("service level {level}");
-        return Err(SimError::document(place, what, "service levels from 0 to 15"));
-    }
-    let lane_of = |level: &u8| lanes.of_level(*level);
-    let fixed = levels.iter().filter(|level| !chosen.contains(level));
-    for level in fixed {
-        if let Some(other) = chosen.iter().find(|other| lane_of(other) == lane_of(level)) {
-            let what = format!("levels {level} and {other} share lane {}", lane_of(level));
-            let expected = "lanes of their own for the levels that are routed adaptively";
-            return Err(SimError::document(place, what, expected));
-        }
-    }
-    let base = chosen.iter().fold(0u16, |bits, level| bits | 1 << lane_of(level));
-    if lane_stride == 0 {
-        return Ok(base);
-    }
-    let raised = (0..16).filter(|lane| base >> (lane % u16::from(lane_stride)) & 1 == 1);
-    Ok(raised.fold(0, |bits, lane| bits | 1 << lane))
 }
 
 fn grade_blocks(adaptive: &AdaptiveDocument) -> Result<u64, SimError> {

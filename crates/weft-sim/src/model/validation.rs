@@ -109,7 +109,7 @@ impl ValidScenario {
 
 /// Congestion control, checked against the other parts of its scenario.
 fn congestion(
-    law: &CongestionDocument,
+    CongestionDocument { law, service_levels }: &CongestionDocument,
     valid: &ValidScenario,
 ) -> Result<Congestion<Law>, SimError> {
     let ValidScenario { fabric, switch, lanes, steering, .. } = valid;
@@ -118,14 +118,22 @@ fn congestion(
         let expected = "no congestion control with switch.model 'infinite'";
         return Err(SimError::document("congestion_control", what, expected));
     }
-    law.read(&Surroundings {
+    let levels: Vec<u8> = valid.tenants.iter().map(|tenant| tenant.service_level).collect();
+    let controlled = lanes.chosen(
+        service_levels.as_deref(),
+        &levels,
+        steering.lane_stride,
+        ("congestion_control.service_levels", "controlled"),
+    )?;
+    let read = law.read(&Surroundings {
         place: &format!("congestion_control.{}", law.name()),
         usual: Usual::of(fabric),
         buffer_bytes: switch.buffer_bytes,
         inside: fabric.inside.is_some(),
         detours: steering.non_minimal != NonMinimal::None,
         of_level: &lanes.of_level,
-    })
+    })?;
+    Ok(Congestion { lanes: controlled, ..read })
 }
 
 /// The lanes, and those of the paths of a document's own tables; an engine's paths have none.

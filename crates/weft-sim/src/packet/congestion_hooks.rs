@@ -6,6 +6,7 @@ use crate::congestion::endpoint::{Came, Seen};
 use crate::congestion::law::{Idle, Notice};
 use crate::congestion::marking::Leaving;
 use crate::congestion::{Law, LawState};
+use crate::limits::NIL;
 use crate::model::framing::{Framing, PacketKind};
 use crate::model::scenario::ValidScenario;
 use crate::packet::routing::adaptive::static_route;
@@ -37,7 +38,9 @@ pub(crate) fn mark<const PLAIN: bool>(
     starved: bool,
 ) {
     let (port, packet) = (&links.ports[o as usize], &buffers.packets[id]);
-    if packet.kind() != PacketKind::Data || port.has(INSIDE) {
+    let parameters = congestion.parameters();
+    let controlled = parameters.controls(packet.lane());
+    if packet.kind() != PacketKind::Data || port.has(INSIDE) || !controlled {
         return;
     }
     let index = buffers.lane_index(o, packet.lane());
@@ -48,8 +51,7 @@ pub(crate) fn mark<const PLAIN: bool>(
         to_host: port.has(TO_ENDPOINT),
         draws: (congestion.seed ^ u64::from(o) << 40, port.xmit_packets),
     };
-    let marking = &congestion.parameters().marking;
-    if congestion.marker.marks(marking, index, leaving) {
+    if congestion.marker.marks(&parameters.marking, index, leaving) {
         buffers.packets[id].set(FECN, true);
         congestion.ports[o as usize].marked += 1;
     }
@@ -57,7 +59,8 @@ pub(crate) fn mark<const PLAIN: bool>(
 
 // ---- senders ----------------------------------------------------------------------------------
 
-/// Number the queue pair of a message that is handed over: what slows it down goes by that.
+/// Number the queue pair of a message that is handed over: what slows it down goes by that. Of a
+/// lane that is not controlled it has none.
 pub(crate) fn number_pace(
     scenario: &ValidScenario,
     links: &Links,
@@ -68,6 +71,9 @@ pub(crate) fn number_pace(
 ) {
     let parameters = congestion.parameters();
     let message = &mut endpoints.messages[id];
+    if !parameters.controls(message.lane) {
+        return;
+    }
     let key = if parameters.by_lane {
         u64::from(message.port) << 4 | u64::from(message.lane)
     } else {
@@ -150,6 +156,9 @@ pub(crate) fn space(
     pace: u32,
     bytes: u32,
 ) -> Option<u64> {
+    if pace == NIL {
+        return None;
+    }
     let rate = links.link_of(o).rate;
     let pace = &mut congestion.paces[pace];
     let sent = Sent {
@@ -176,6 +185,9 @@ pub(crate) fn probe(
     pace: u32,
     dst: u32,
 ) -> Option<Packet> {
+    if pace == NIL {
+        return None;
+    }
     let here = &mut congestion.paces[pace];
     let LawState::Rtt(_, window) = &mut here.state else { return None };
     if !window.wants_probe(now_ps, congestion.mtu_bytes) {
@@ -234,6 +246,9 @@ pub(crate) fn news_for<const PLAIN: bool>(
     pace: u32,
     packet: &Packet,
 ) -> Option<u32> {
+    if pace == NIL {
+        return None;
+    }
     let parameters = congestion.parameters();
     let counts = &mut congestion.ports[port as usize];
     let pair = &mut congestion.paces[pace];

@@ -101,6 +101,14 @@ def _refuse_of_twins(one: Aggressor, trial: Trial) -> None:
             expected="an aggressor without it: all ranks of a launch have to reach each other",
             hint="--twin PLATFORM",
         )
+    for key, value in (("law", one.law), ("routing", one.routing)):
+        if value is not None:
+            raise InputError(
+                f"aggressor '{one.text}' has {key}, which a twin alone has",
+                where=trial.id,
+                expected="an aggressor without it: adapters and switches are set for the fabric",
+                hint="--twin PLATFORM, or sl=N of a level that the fabric treats so",
+            )
     if one.start_ns:
         raise InputError(
             f"aggressor '{one.text}' has start, which a twin alone has",

@@ -22,11 +22,13 @@ def congestion_control(platform: Platform, trial: Trial, fidelity: str = "packet
     if fidelity == "flow" or {"node", "gpu_network"} & set(trial.options):
         own = OFF
     law = trial.options.get("congestion_control", own)
+    require_law(law, f"option 'congestion_control' is {law!r}")
+    return str(law)
+
+
+def require_law(law: object, what: str) -> None:
+    """Refuse what is no law of the engine, nor "off"; `what` says where it is. Raises
+    InputError."""
     known = [OFF, *LAWS]
     if law not in known:
-        raise InputError(
-            f"option 'congestion_control' is {law!r}",
-            expected=", ".join(known),
-            hint=did_you_mean(str(law), known),
-        )
-    return str(law)
+        raise InputError(what, expected=", ".join(known), hint=did_you_mean(str(law), known))

@@ -11,6 +11,7 @@ from weft.topology.fabric_spec import Document, twin_parts
 from weft.topology.subnet.subnet import Subnet
 from weft.topology.subnet_document import own_fabric
 
+ADAPTIVE, STATIC = "adaptive", "static"
 OPENSM = "opensm-"
 """Begins the names of tables that OpenSM computes."""
 
@@ -26,9 +27,15 @@ def routes_adaptively(platform: Platform, trial: Trial) -> bool:
 
 
 def routing(
-    platform: Platform, fabric: Document, trial: Trial, fidelity: str = "packet"
+    platform: Platform,
+    fabric: Document,
+    trial: Trial,
+    fidelity: str = "packet",
+    *,
+    levels: Sequence[int] | None = None,
 ) -> Document:
-    """The part `routing` of a scenario. Raises InputError."""
+    """The part `routing` of a scenario. Where jobs differ, only packets of the service `levels` are
+    routed adaptively. Raises InputError."""
     cabling = twin_parts(platform)[0]
     written = fabric.get("routing", {}).get("engine")
     # A real fabric's tables hold, unless a trial asks for an engine; so do those of other tables.
@@ -37,7 +44,7 @@ def routing(
     if named is None and not is_routed(fabric):
         asked = cabling.routing
     document: Document = {} if asked is None else {"engine": asked}
-    if not routes_adaptively(platform, trial):
+    if not (routes_adaptively(platform, trial) if levels is None else levels):
         return document
     if cabling.adaptive is None:
         raise InputError(
@@ -49,6 +56,8 @@ def routing(
     dragonfly = platform.dragonfly
     if dragonfly is not None and (asked or written) == DRAGONFLY and fidelity != "flow":
         adaptive["non_minimal"] = dragonfly.adaptive.detours
+    if levels is not None:
+        adaptive["service_levels"] = list(levels)
     return {**document, "adaptive": adaptive}
 
 

@@ -27,6 +27,7 @@ from weft.bench.twin.gpu.rails import (
 )
 from weft.bench.twin.rounds import count_of, rounds_of
 from weft.bench.twin.routing import routes_adaptively, routing
+from weft.bench.twin.tenant_network import adaptive_levels, controlled
 from weft.bench.twin.tenants import RINGS, highest_level
 from weft.bench.twin.training_step import is_training, training_step
 from weft.catalog.benchmark import Benchmark
@@ -85,14 +86,13 @@ def scenario(
         own["in_network"] = reducing_switches(packet_bytes, share)
     if network is not None and network.sockets:
         costs["regimes"] = by_sockets(costs["regimes"], links.host.rate.value)
-    law = congestion_control(platform, trial, fidelity)
-    controlled: Document = {} if law == OFF else {"congestion_control": {law: {}}}
+    levels = adaptive_levels(platform, trial)
     return {
         "schema": SCENARIO_SCHEMA,
         "seed": seed,
         "fidelity": fidelity,
         "fabric": fabric,
-        "routing": routing(platform, fabric, trial, fidelity),
+        "routing": routing(platform, fabric, trial, fidelity, levels=levels),
         "packets": {
             "mtu_bytes": packet_bytes,
             "headers": HEADERS[platform.packets.headers],
@@ -103,7 +103,7 @@ def scenario(
             "delay_ps": picoseconds(switch.delay.value),
             "buffer_bytes": switch.buffer.whole,
         },
-        **controlled,
+        **controlled(platform, trial, fidelity),
         **_lanes(fabric, trial),
         "host": costs,
         "placement": {"nodes": list(trial.nodes), "tasks_per_node": trial.tasks_per_node},

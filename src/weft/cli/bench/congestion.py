@@ -40,7 +40,8 @@ AGGRESSOR = click.option(
     multiple=True,
     metavar="PATTERN[:SIZE]@NODES",
     help="Measure alone, and beside a job on other nodes that repeats a pattern: alltoall:1M@20%, "
-    "fan_in:4K@8, put_incast@n[1-4] ... Repeatable; twins: ,sl=1 ,pkey=0x21 ,start=1ms.",
+    "fan_in:4K@8, put_incast@n[1-4] ... Repeatable; twins: ,sl=1 ,pkey=0x21 ,start=1ms ,law=rtt "
+    ",routing=adaptive.",
 )
 EACH = click.option(
     "--each-aggressor",

@@ -31,6 +31,8 @@ def test_the_level_of_the_job_is_not_that_of_its_aggressors() -> None:
     ("aggressor", "says"),
     [
         ("alltoall@2,pkey=0x21", "has pkey, which a twin alone has"),
+        ("alltoall@2,law=rtt", "has law, which a twin alone has"),
+        ("alltoall@2,routing=static", "has routing, which a twin alone has"),
         ("alltoall@2,start=1ms", "has start, which a twin alone has"),
         ("alltoall@n[2-3]", "node 'n2' has the job"),
         ("alltoall@n[8-9]", "no node 'n9'"),

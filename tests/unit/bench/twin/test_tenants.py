@@ -63,6 +63,50 @@ def test_an_aggressor_is_of_its_partition_and_its_puts_cost_no_processor(
     assert "one_sided" not in other
 
 
+@pytest.mark.parametrize(
+    ("asked", "options", "control", "adaptive"),
+    [
+        (",sl=1,law=rtt", {}, {"rtt": {}, "service_levels": [1]}, None),
+        (",sl=1,law=off", {"congestion_control": "rtt"}, {"rtt": {}, "service_levels": [0]}, None),
+        (",sl=1,law=rtt", {"congestion_control": "rtt"}, {"rtt": {}}, None),
+        (",sl=1,routing=adaptive", {}, None, [1]),
+        (",sl=1,routing=static", {"adaptive_routing": "on"}, None, [0]),
+        (",law=off,routing=static", {}, None, None),
+    ],
+)
+def test_an_aggressor_has_a_law_and_routing_of_its_own(
+    twin: TwinBackend,
+    asked: str,
+    options: dict[str, str],
+    control: dict[str, Any] | None,
+    adaptive: list[int] | None,
+) -> None:
+    document = twin.scenario(launch(twin, aggressors=[BESIDE + asked], **options))
+    assert document.get("congestion_control") == control
+    assert document["routing"].get("adaptive", {}).get("service_levels") == adaptive
+    # The engine has lanes for these levels.
+    twin.measure(launch(twin, aggressors=[BESIDE + asked], **options))
+
+
+@pytest.mark.parametrize(
+    ("asked", "text"),
+    [
+        ([",law=rtt"], "another job on its service level 0 has law=off"),
+        ([",routing=adaptive"], "another job on its service level 0 has routing=static"),
+        ([",sl=1,law=rtt", ",sl=1"], "another job on its service level 1 has law=rtt"),
+        ([",sl=1,law=rtt", ",sl=2,law=dcqcn"], "jobs have the laws dcqcn and rtt"),
+        ([",sl=1,law=fast"], "has law=fast"),
+    ],
+)
+def test_jobs_that_no_fabric_tells_apart_are_refused(
+    twin: TwinBackend, asked: list[str], text: str
+) -> None:
+    aggressors = [f"alltoall:64K@8{one}" for one in asked]
+    with pytest.raises(InputError) as caught:
+        twin.scenario(launch(twin, aggressors=aggressors))
+    assert text in str(caught.value)
+
+
 def test_puts_over_sockets_are_the_processors(twin: TwinBackend) -> None:
     mpi = twin.platform.mpi.model_copy(update={"one_sided": "processor"})
     over_sockets = twin.with_platform(twin.platform.model_copy(update={"mpi": mpi}))
