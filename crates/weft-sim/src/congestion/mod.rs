@@ -58,8 +58,8 @@ macro_rules! laws {
             expecting = "a law and its settings, such as {\"annex_a10\": {}}"
         )]
         struct LawsDocument {
-            service_levels: Option<Vec<u8>>,
             $($name: Option<$document>,)+
+            service_levels: Option<Vec<u8>>,
         }
 
         impl LawDocument {
