@@ -63,6 +63,7 @@ class CheckThresholds:
     meeting_guests: int
     meeting_moments: int
     rerouted_most: int
+    most_out_of_use: int
     rerouted_readings: int
     left_open: float
     least_explained: float

@@ -40,86 +40,123 @@ class Message:
     ports: set[int]
 
 
-class DetourFit:
-    """Messages by row, with every cable in use; those of `entries` are without a path until one is
-    chosen. `rate` is of all ports; `gain` the evidence that a row is so much slower."""
+class Crowd:
+    """Messages by row, the ports they cross in their moments, and the load of these; `rate` is of
+    all ports."""
 
-    def __init__(
-        self,
-        entries: Sequence[Entry],
-        messages: Mapping[int, Message],
-        rate: Floats,
-        gain: Gain,
-    ) -> None:
-        self._entries = entries
-        self._messages = messages
+    def __init__(self, rate: Floats) -> None:
+        self.messages: dict[int, Message] = {}
         self._rate = rate.tolist()
-        self._gain_of = gain
         self._on: dict[tuple[int, int], set[int]] = defaultdict(set)
         self._load: dict[tuple[int, int], float] = defaultdict(float)
+        self.before: dict[int, float] = {}
+        """By row: `fullest` when it was added."""
+
+    def add(self, messages: Mapping[int, Message]) -> None:
+        """Add all messages of some moments."""
+        self.messages.update(messages)
         for row, message in messages.items():
-            self._put(row, message.ports)
-        self._before = {row: self._fullest(row) for row in messages}
-        for entry in entries:
-            for row in entry.rows:
-                self._lift(row, entry.was)
+            self._cross(row, message.ports)
+        self.before |= {row: self.fullest(row) for row in messages}
 
-    def settle(self) -> None:
-        """Choose a path for each entry, given the earlier choices."""
-        for entry in self._entries:
-            gains = self._gains(entry)
-            entry.taken = int(gains.argmax())
-            self._take(entry)
+    def on(self, moment: int, port: int) -> set[int]:
+        """The rows that cross a port in a moment."""
+        return self._on.get((moment, port), set())
 
-    def slowed(self, entry: Entry) -> dict[int, float]:
-        """How much slower than with every cable in use the rows are that an entry's path slows, as
-        natural logarithms."""
-        fuller = {row: self._fullest(row) / self._before[row] for row in self._touched(entry)}
-        return {row: float(np.log(more)) for row, more in fuller.items() if more > 1}
-
-    def _touched(self, entry: Entry) -> set[int]:
-        """The rows on any of an entry's paths in its moments."""
-        ports = {port for path in entry.paths for port in path}
-        moments = {self._messages[row].moment for row in entry.rows}
-        with_others = (self._on[moment, port] for moment in moments for port in ports)
-        return set(entry.rows).union(*with_others)
-
-    def _gains(self, entry: Entry) -> Floats:
-        """By path of an entry the gain of all readings that any of its paths touches."""
-        touched = self._touched(entry)
-        gains = np.zeros(len(entry.paths))
-        for place in range(gains.size):
-            entry.taken = place
-            self._take(entry)
-            gains[place] = sum(self._gain(row) for row in touched)
-            for row in entry.rows:
-                self._lift(row, entry.path)
-        return gains
-
-    def _gain(self, row: int) -> float:
-        fuller = self._fullest(row) / self._before[row]
-        return self._gain_of(row, float(np.log(fuller))) if fuller > 1 else 0.0
-
-    def _fullest(self, row: int) -> float:
+    def fullest(self, row: int) -> float:
         """The load of the fullest port of a path, as a share of its rate; 1 where none is full."""
-        message, load, rate = self._messages[row], self._load, self._rate
-        full = (load[message.moment, port] / rate[port] for port in message.ports)
-        return float(max((1.0, *full)))
+        message, load, rate = self.messages[row], self._load, self._rate
+        fullest = 1.0
+        for port in message.ports:
+            fullest = max(fullest, load[message.moment, port] / rate[port])
+        return fullest
 
-    def _take(self, entry: Entry) -> None:
-        for row in entry.rows:
-            self._messages[row].ports.update(entry.path)
-            self._put(row, entry.path)
+    def put(self, row: int, ports: Iterable[int]) -> None:
+        """A message crosses these ports as well."""
+        self.messages[row].ports.update(ports)
+        self._cross(row, ports)
 
-    def _put(self, row: int, ports: Iterable[int]) -> None:
-        message = self._messages[row]
-        for port in ports:
-            self._on[message.moment, port].add(row)
-            self._load[message.moment, port] += message.sent
-
-    def _lift(self, row: int, ports: Iterable[int]) -> None:
-        message = self._messages[row]
+    def lift(self, row: int, ports: Iterable[int]) -> None:
+        """A message no longer crosses these ports."""
+        message = self.messages[row]
         message.ports.difference_update(ports)
         for port in ports:
             self._on[message.moment, port].discard(row)
             self._load[message.moment, port] -= message.sent
+
+    def _cross(self, row: int, ports: Iterable[int]) -> None:
+        message = self.messages[row]
+        for port in ports:
+            self._on[message.moment, port].add(row)
+            self._load[message.moment, port] += message.sent
+
+
+class DetourFit:
+    """Messages of `entries` in a crowd, without a path until one is chosen; the crowd is as it was
+    after `undo`. `gain` is the evidence that a row is so much slower."""
+
+    def __init__(self, entries: Sequence[Entry], crowd: Crowd, gain: Gain) -> None:
+        self._entries = entries
+        self._crowd = crowd
+        self._gain_of = gain
+        self._settled: list[Entry] = []
+        for entry in entries:
+            for row in entry.rows:
+                crowd.lift(row, entry.was)
+
+    def settle(self) -> None:
+        """Choose a path for each entry, given the earlier choices."""
+        for entry in self._entries:
+            entry.taken = int(self._gains(entry).argmax()) if len(entry.paths) > 1 else 0
+            self._take(entry)
+            self._settled.append(entry)
+
+    def undo(self) -> None:
+        """Lead all messages back to where they were."""
+        for entry in self._settled:
+            self._leave(entry)
+        for entry in self._entries:
+            for row in entry.rows:
+                self._crowd.put(row, entry.was)
+
+    def slowed(self, entry: Entry) -> dict[int, float]:
+        """How much slower than with every cable in use the rows are that an entry's path slows, as
+        natural logarithms."""
+        touched = set(entry.rows).union(*(self._others(entry, path) for path in entry.paths))
+        fuller = {row: self._fuller(row) for row in touched}
+        return {row: float(np.log(more)) for row, more in fuller.items() if more > 1}
+
+    def _others(self, entry: Entry, path: Tail) -> set[int]:
+        """The rows of other entries on a path in an entry's moments."""
+        moments = {self._crowd.messages[row].moment for row in entry.rows}
+        on = (self._crowd.on(moment, port) for moment in moments for port in path)
+        return set[int]().union(*on).difference(entry.rows)
+
+    def _gains(self, entry: Entry) -> Floats:
+        """By path of an entry what the readings gain that it touches: its own, and more than
+        without it those it meets."""
+        others = [sorted(self._others(entry, path)) for path in entry.paths]
+        free = {row: self._gain(row) for row in set[int]().union(*others)}
+        gains = np.zeros(len(entry.paths))
+        for place, met in enumerate(others):
+            entry.taken = place
+            self._take(entry)
+            own = sum(self._gain(row) for row in entry.rows)
+            gains[place] = own + sum(self._gain(row) - free[row] for row in met)
+            self._leave(entry)
+        return gains
+
+    def _gain(self, row: int) -> float:
+        fuller = self._fuller(row)
+        return self._gain_of(row, float(np.log(fuller))) if fuller > 1 else 0.0
+
+    def _fuller(self, row: int) -> float:
+        return self._crowd.fullest(row) / self._crowd.before[row]
+
+    def _take(self, entry: Entry) -> None:
+        for row in entry.rows:
+            self._crowd.put(row, entry.path)
+
+    def _leave(self, entry: Entry) -> None:
+        for row in entry.rows:
+            self._crowd.lift(row, entry.path)

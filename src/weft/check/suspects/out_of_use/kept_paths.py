@@ -4,7 +4,7 @@ A running manager keeps the other paths: OpenSM's minhop and ftree move the mess
 and no others. The readings show the new paths.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.sparse import coo_matrix, csr_matrix
@@ -13,7 +13,7 @@ from weft.check.readings.crossing import Crossings
 from weft.check.readings.network import Network
 from weft.check.readings.norms import Normed
 from weft.check.readings.readings import Floats, Ints
-from weft.check.suspects.crowding.path_fit import DetourFit, Entry, Message, Tail
+from weft.check.suspects.crowding.path_fit import Crowd, DetourFit, Entry, Message, Tail
 from weft.check.suspects.out_of_use.reroute import Rerouted
 from weft.check.trials import ALONE
 
@@ -28,6 +28,9 @@ class Kept(Rerouted):
     def __init__(self, crossings: Crossings, against: Normed, but: Ints) -> None:
         super().__init__(crossings, against, but, "")
         self._gain: dict[tuple[int, float], float] = {}
+        self._crowd = Crowd(self._network.rate)
+        self._crowded: Ints = np.zeros(0, np.int64)
+        self._ways = Ways(self._network)
 
     @property
     def moves_all_messages(self) -> bool:
@@ -53,6 +56,7 @@ class Kept(Rerouted):
         if entries is None or fit is None:
             return None
         fit.settle()
+        fit.undo()
         cells = [
             (row, port, sign)
             for entry in entries
@@ -67,14 +71,18 @@ class Kept(Rerouted):
         return csr_matrix(change)
 
     def _fit(self, entries: list[Entry]) -> DetourFit | None:
-        """None where trying all paths would take too long."""
+        """To be undone before the next one; None where trying all paths would take too long."""
         tried = sum(len(entry.paths) * len(entry.rows) for entry in entries)
         if tried > self._crossings.limits.most_placed:
             return None
         moment = self._crossings.readings.moment
         moments = np.unique(moment[[row for entry in entries for row in entry.rows]])
-        messages = self._messages(np.flatnonzero(self._sending & np.isin(moment, moments)))
-        return DetourFit(entries, messages, self._network.rate, self._gain_of)
+        fresh = np.setdiff1d(moments, self._crowded)
+        if fresh.size:
+            self._crowded = np.union1d(self._crowded, fresh)
+            messages = self._messages(np.flatnonzero(self._sending & np.isin(moment, fresh)))
+            self._crowd.add(messages)
+        return DetourFit(entries, self._crowd, self._gain_of)
 
     def _messages(self, rows: Ints) -> dict[int, Message]:
         paths = self._crossed[rows]
@@ -100,7 +108,7 @@ class Kept(Rerouted):
     def _entries(self, dead: set[int]) -> list[Entry] | None:
         """The entries that led over dead ports; None where one has no other path as short, or none
         does."""
-        readings, network = self._crossings.readings, self._network
+        readings = self._crossings.readings
         over = np.asarray(self._crossed[:, sorted(dead)].sum(axis=1)).reshape(-1) > 0
         over &= self._sending
         over[readings.of_trial(ALONE)] = False
@@ -108,59 +116,75 @@ class Kept(Rerouted):
         paths = self._crossings.ports_of([readings.name(row) for row in rows])
         entries: dict[Place, Entry] = {}
         for row, path in zip(rows, paths, strict=True):
-            place = _place_of(network, [port for (port,) in path], dead, entries)
+            place = self._ways.place_of([port for (port,) in path], dead, entries)
             if place is None:
                 return None
             entries[place].rows.append(row)
         return list(entries.values()) or None
 
 
-def ways_around(network: Network, path: list[int], dead: set[int]) -> tuple[Tail, ...]:
-    """The other ends of a path, as short, that lead around dead ports."""
-    known: dict[Place, Entry] = {}
-    place = _place_of(network, path, dead, known)
-    return () if place is None else known[place].paths
+class Ways:
+    """Paths around dead ports, as short, by a network's tables."""
 
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._vertex = network.vertex.tolist()
+        self._by_tables: dict[tuple[int, int, int], list[tuple[Tail, bool]]] = {}
 
-def _place_of(
-    network: Network, path: list[int], dead: set[int], known: dict[Place, Entry]
-) -> Place | None:
-    """The last entry of a path before its cut that has another path as short; it is then `known`.
-    None without any."""
-    cut = next(place for place, port in enumerate(path) if port in dead)
-    target = int(network.vertex[path[-1] ^ 1])
-    for first in range(cut, 0, -1):
-        at = int(network.vertex[path[first]])
-        if (at, target) in known:
-            return (at, target)
-        was = tuple(path[first:])
-        ports = network.egress_of(at).tolist()
-        tails = (_tails(network, port, target, len(was), dead) for port in ports)
-        paths = tuple(tail for some in tails for tail in some)
-        if paths:
-            known[at, target] = Entry(was, paths)
-            return (at, target)
-    return None
+    def around(self, path: list[int], dead: set[int]) -> tuple[Tail, ...]:
+        """The other ends of a path, as short, that lead around dead ports."""
+        known: dict[Place, Entry] = {}
+        place = self.place_of(path, dead, known)
+        return () if place is None else known[place].paths
 
+    def place_of(self, path: list[int], dead: set[int], known: dict[Place, Entry]) -> Place | None:
+        """The last entry of a path before its cut that has another path as short; it is then
+        `known`. None without any."""
+        cut = next(place for place, port in enumerate(path) if port in dead)
+        target = self._vertex[path[-1] ^ 1]
+        for first in range(cut, 0, -1):
+            at = self._vertex[path[first]]
+            if (at, target) in known:
+                return (at, target)
+            was = tuple(path[first:])
+            paths = self._tails(at, target, len(was), dead)
+            if paths:
+                known[at, target] = Entry(was, tuple(paths))
+                return (at, target)
+        return None
 
-def _tails(
-    network: Network, first: int, target: int, length: int, dead: set[int]
-) -> Iterator[Tail]:
-    """Each path of `length` ports from `first` to `target`: by the tables, and where these lead
-    over a dead port, by every other port."""
-    assert network.out_of is not None
-    if first in dead:
-        return
-    at = int(network.vertex[first ^ 1])
-    if length == 1:
-        if at == target:
-            yield (first,)
-        return
-    if at >= network.n_switches:
-        return
-    onward = int(network.out_of[at, target - network.n_switches])
-    if onward < 0:
-        return
-    for port in network.egress_of(at).tolist() if onward in dead else [onward]:
-        for tail in _tails(network, port, target, length - 1, dead):
-            yield (first, *tail)
+    def _tails(self, at: int, target: int, length: int, dead: set[int]) -> list[Tail]:
+        """Each path of `length` ports from `at` to `target`: by any port, then by the tables, and
+        where these lead over a dead port, by every other port."""
+        found: list[Tail] = []
+        for path, arrives in self._onward(at, target, length):
+            if dead.isdisjoint(path):
+                if arrives:
+                    found.append(path)
+                continue
+            cut = next(place for place, port in enumerate(path) if port in dead)
+            if cut:
+                more = self._tails(self._vertex[path[cut]], target, length - cut, dead)
+                found += [(*path[:cut], *tail) for tail in more]
+        return found
+
+    def _onward(self, at: int, target: int, length: int) -> list[tuple[Tail, bool]]:
+        """By port of a switch: `length` ports from it on by the tables towards `target`, fewer
+        where they end, and whether these arrive there."""
+        key = (at, target, length)
+        if key not in self._by_tables:
+            ports = self._network.egress_of(at).tolist()
+            self._by_tables[key] = [self._table_path(port, target, length) for port in ports]
+        return self._by_tables[key]
+
+    def _table_path(self, first: int, target: int, length: int) -> tuple[Tail, bool]:
+        out_of, n_switches = self._network.out_of, self._network.n_switches
+        assert out_of is not None
+        path, at = [first], self._vertex[first ^ 1]
+        while len(path) < length and at < n_switches:
+            onward = int(out_of[at, target - n_switches])
+            if onward < 0:
+                break
+            path.append(onward)
+            at = self._vertex[onward ^ 1]
+        return tuple(path), len(path) == length and at == target

@@ -16,7 +16,7 @@ from weft.check.readings.crossing import Crossings
 from weft.check.readings.readings import Floats, Metric, host_of
 from weft.check.suspects.crowding.partner_test import EndpointPair, Round
 from weft.check.suspects.out_of_use.detour import gains_of_sharing, that_may_have_met
-from weft.check.suspects.out_of_use.kept_paths import ways_around
+from weft.check.suspects.out_of_use.kept_paths import Ways
 from weft.check.suspects.survey import Survey
 from weft.core.units import ROUNDING
 
@@ -108,7 +108,8 @@ class _Tests:
         engines = self._network.wiring.engines
         if not engines:
             dead = {2 * cable, 2 * cable + 1}
-            found = [ways_around(self._network, path, dead) for path in was]
+            around = Ways(self._network).around
+            found = [around(path, dead) for path in was]
         else:
             found = list(zip(*(self._rerouted(flows, cable, one) for one in engines), strict=True))
         return [

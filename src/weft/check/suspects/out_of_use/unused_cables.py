@@ -175,10 +175,13 @@ class _ByRouting:
         return list(islice(self._that_show(()), most))
 
     def _settled(self, first: Detour) -> list[Detour]:
-        """The detours that follow from a first one, each with the others in force."""
+        """The detours that follow from a first one, each with the others in force; none where they
+        never end: something else than cables out of use is slow."""
         found = [first]
         while (best := self.following(found)) is not None:
             found.append(best)
+            if len(found) > self._limits.most_out_of_use:
+                return []
         if len(found) == 1:
             return found
         # What one explains depends on the others: without one that is dropped, all are asked again.

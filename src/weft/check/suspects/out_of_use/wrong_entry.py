@@ -101,6 +101,7 @@ class _Tries(Kept):
                 continue
             fit.settle()
             slowed = fit.slowed(entry)
+            fit.undo()
             expected = np.array(sorted(slowed), np.int64)
             expected = expected[self._judged[expected]]
             slow = expected[np.isin(expected, self._rows)]

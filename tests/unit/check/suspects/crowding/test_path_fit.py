@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from weft.check.suspects.crowding.path_fit import DetourFit, Entry, Message
+from weft.check.suspects.crowding.path_fit import Crowd, DetourFit, Entry, Message
 
 UP, OTHER, THIRD = 0, 1, 2
 """Three ports; all of them bear one message."""
@@ -21,7 +21,9 @@ def fit(slower, entries, ways):
         return -((slower[row] - said) ** 2) + slower[row] ** 2
 
     messages = {row: Message(0, 1.0, {port} - {NONE}) for row, port in enumerate(ways)}
-    return DetourFit(entries, messages, np.ones(3), gain)
+    crowd = Crowd(np.ones(3))
+    crowd.add(messages)
+    return DetourFit(entries, crowd, gain)
 
 
 def test_a_message_went_where_another_was_slowed():
