@@ -63,6 +63,20 @@ def test_the_text_says_what_was_read_left_out_and_slow(capsys: Capture) -> None:
     assert "8,192 tokens (line 5) x batch 1,024 (line 4) / step time" in out
 
 
+def test_slow_steps_are_named_only_where_there_are_some(tmp_path: Path, capsys: Capture) -> None:
+    series = times(40, 2.0, noise=0)
+    for n_slow in (0, 1):
+        series[20 : 20 + n_slow] *= 3
+        path = tmp_path / f"{n_slow}.log"
+        path.write_text(log_of(series))
+        assert run(["train", "read", str(path)]) == 0
+        out = capsys.readouterr().out
+        # (40 x 2 s + 4 s) / 40 steps
+        mean = "mean      2.1 s a step with the slow ones" if n_slow else "mean      2 s a step"
+        assert any(line.split(",")[0] == mean for line in out.splitlines())
+        assert ("slow" in out) == bool(n_slow)
+
+
 def test_flops_and_mfu_come_from_stated_counts_only(tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "job.log"
     path.write_text(log_of(times(40, 2.0, noise=0)))

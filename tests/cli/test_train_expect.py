@@ -38,7 +38,7 @@ def test_fp8_is_faster_for_each_model(model: str, capsys: pytest.CaptureFixture[
     times = []
     for precision in ("fp8", "bf16"):
         argv = ["train", "expect", NDV5, "--model", model, *gpus, *layout, "--precision", precision]
-        assert run([*argv, "--format", "json"]) == 0
+        assert run([*argv, "--ignore-memory", "--format", "json"]) == 0
         times.append(json.loads(capsys.readouterr().out)["step_s"])
     assert times[0] < times[1]
 
@@ -112,7 +112,7 @@ def test_a_wrong_model_names_key_line_and_remedy(
 def test_a_model_of_ones_own_is_priced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(GROK.read_text("utf-8").replace("grok-1", "mine"), encoding="utf-8")
-    assert run(["train", "expect", NDV5, "--model", str(path), "--gpus", "8", "--layers", "2"]) == 0
+    assert run(["train", "expect", NDV5, "--model", str(path), "--gpus", "8", "--layers", "1"]) == 0
     assert " mine in BF16 on 8 " in capsys.readouterr().out
 
 
@@ -145,14 +145,15 @@ def test_a_synthetic_benchmark_has_images(capsys: pytest.CaptureFixture[str]) ->
 def test_a_sum_near_the_limit_is_doubted(capsys: pytest.CaptureFixture[str]) -> None:
     """Half of the published peaks lie 18 % or more above such sums; and long rings are slower."""
     argv = ["train", "expect", NDV5, "--model", "llama-3-8b", "--gpus", "8", "--cp", "4"]
-    assert run([*argv, "--sequence", "32768"]) == 0
+    assert run([*argv, "--sequence", "32768", "--recompute", "full"]) == 0
     out = capsys.readouterr().out
     assert "18% above" in out
     assert "CP 4 or more took 1.4 to 1.8 times" in out
 
 
 def test_one_gpu_is_a_number_of_gpus(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["train", "expect", NDV5, "--model", "llama-3-8b", "--gpus", "1"]) == 0
+    argv = ["train", "expect", NDV5, "--model", "llama-3-8b", "--gpus", "1"]
+    assert run([*argv, "--layers", "8"]) == 0
     assert "on 1 H100-SXM5" in capsys.readouterr().out
 
 
@@ -161,7 +162,7 @@ def test_one_gpu_is_a_number_of_gpus(capsys: pytest.CaptureFixture[str]) -> None
     [
         (["--gpus", "7", "--tp", "2"], "--gpus 6"),
         (["--gpus", "16", "--tp", "5"], "--tp 4"),
-        (["--gpus", "16", "--vp", "3"], "with --vp 3"),
+        (["--gpus", "16", "--vp", "3"], "the nearest possible value is --vp 2"),
         (["--gpus", "16", "--sweep", "8:16"], "contradict"),
         (["--sweep", "0:8"], "from 1 on"),
     ],

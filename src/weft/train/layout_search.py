@@ -22,6 +22,9 @@ LEAST_CONTEXT_TOKENS = 2048
 PRICED = 400
 """Layouts that are priced, those with the least work beside computing first."""
 
+_MOST_AWAY = 64
+"""So far from a dimension that cannot be another one is looked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
@@ -88,7 +91,7 @@ def search_layouts(
             found = memory_sum(request.shape, layout, method, gpu, request.model.sequence)
             tried.append((layout, method, found))
     if not tried:
-        raise _no_layout(request)
+        raise _no_layout(request, prices.gpus_per_node)
     fitting = [one for one in tried if one[2].fits]
     fitting.sort(key=_burden)
     planned = [
@@ -114,15 +117,19 @@ def _burden(one: tuple[ModelLayout, StepMethod, MemorySum]) -> tuple[float, int]
 
 
 def _layouts(request: PlanRequest, gpus_per_node: int) -> Iterator[ModelLayout]:
+    for base in _splits(request, gpus_per_node):
+        yield from _of_replicas(request, base)
+
+
+def _splits(request: PlanRequest, gpus_per_node: int) -> Iterator[ModelLayout]:
+    """Splits of the GPUs into TP, PP, CP and replicas."""
     fixed, n, shape = request.fixed, request.n_gpus, request.shape
     contexts = [cp for cp in CONTEXTS if request.model.sequence // cp >= LEAST_CONTEXT_TOKENS]
     for tp in _choice(fixed, "tp", [t for t in (1, 2, 4, 8) if t <= gpus_per_node]):
         for pp in _choice(fixed, "pp", [p for p in PIPELINES if p <= shape.layers]):
             for cp in _choice(fixed, "cp", contexts or [1]):
-                if n % (tp * pp * cp):
-                    continue
-                base = ModelLayout(n, tp=tp, pp=pp, cp=cp)
-                yield from _of_replicas(request, base)
+                if n % (tp * pp * cp) == 0:
+                    yield ModelLayout(n, tp=tp, pp=pp, cp=cp)
 
 
 def _of_replicas(request: PlanRequest, base: ModelLayout) -> Iterator[ModelLayout]:
@@ -152,7 +159,7 @@ def _choice(fixed: dict[str, int], name: str, values: list[int]) -> list[int]:
     return [fixed[name]] if name in fixed else values
 
 
-def _no_layout(request: PlanRequest) -> InputError:
+def _no_layout(request: PlanRequest, gpus_per_node: int) -> InputError:
     """Why no layout can be. Raises InputError of a fixed dimension that cannot be, whatever the
     others are."""
     fixed = dict(request.fixed)
@@ -160,23 +167,47 @@ def _no_layout(request: PlanRequest) -> InputError:
         fixed.pop("vp", None)
     layout = ModelLayout(request.n_gpus, **fixed, ga=fixed.get("pp", 1))
     check_layout(request.model, request.shape, layout)
-    # A multiple of this is possible with any layout.
-    whole = request.n_gpus * fixed.get("micro_batch", 1)
     what = f"no layout of {request.model.name} on {request.n_gpus} GPUs for"
     what += f" {request.batch} sequences a step"
-    if request.batch % whole == 0:
+    near = _nearest_batch(request, gpus_per_node)
+    if near is None:
         given = " ".join(f"--{name.replace('_', '-')} {n}" for name, n in request.fixed.items())
         return InputError(
             f"{what} with {given}",
             expected="options that one layout of the search fulfils together",
-            hint="fix fewer of them, or ask weft train expect for this one layout",
+            hint=next(_nearest_values(request, gpus_per_node), "fix fewer of them"),
         )
-    near = max(1, round(request.batch / whole)) * whole
     return InputError(
         what,
         expected="sequences that replicas x micro-batches divide",
         hint=f"the nearest possible value is --global-batch {near}",
     )
+
+
+def _nearest_values(request: PlanRequest, gpus_per_node: int) -> Iterator[str]:
+    """Of each fixed dimension the value next to the given one of which some layout can be."""
+    for name, value in request.fixed.items():
+        around = range(max(1, value - _MOST_AWAY), value + _MOST_AWAY + 1)
+        for other in sorted(around, key=lambda one, value=value: (abs(one - value), one)):
+            tried = replace(request, fixed={**request.fixed, name: other})
+            if next(_layouts(tried, gpus_per_node), None) is not None:
+                yield f"the nearest possible value is --{name.replace('_', '-')} {other}"
+                break
+
+
+def _nearest_batch(request: PlanRequest, gpus_per_node: int) -> int | None:
+    """The number of sequences a step next to the wanted one of which some layout can be."""
+    turns = request.fixed.get("vp", 1) > 1
+    units = {
+        base.dp * micro_batch * (base.pp if turns else 1)
+        for base in _splits(request, gpus_per_node)
+        for micro_batch in _choice(request.fixed, "micro_batch", list(MICRO_BATCHES))
+    }
+    near = {max(1, round(request.batch / unit)) * unit for unit in units}
+    for batch in sorted(near, key=lambda one: (abs(one - request.batch), one)):
+        if next(_layouts(replace(request, batch=batch), gpus_per_node), None) is not None:
+            return batch
+    return None
 
 
 def exposed_total(step: StepTime) -> float:

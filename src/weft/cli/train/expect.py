@@ -32,12 +32,16 @@ TRANSFORMER_ONLY = ("ga", "global_batch", "layers", "sequence", "recompute")
 @click.option("--micro-batch", type=WAYS, default=1, show_default=True, help="Sequences at once.")
 @click.option("--ga", type=WAYS, help="Micro-batches of a step; 1, if not given.")
 @click.option("--global-batch", type=WAYS, help="Sequences of a step, in place of --ga.")
+@click.option(
+    "--ignore-memory", is_flag=True, help="Price a layout too that does not fit into memory."
+)
 @format_option
 def command(platform: str, format_: str, **given: Any) -> None:
     """How long does a step take, what does it hold and exchange, and what limits it?
 
     PLATFORM is a name of the catalogue or a .toml file of your own; so is the model of --model.
-    NCCL's model prices every exchange. Three figures of a step were fitted. With --twin exchanges
+    A layout that does not fit into the GPUs' memory is exit 2, with the sum by part. NCCL's model
+    prices every exchange. Three figures of a step were fitted. With --twin exchanges
     between nodes are simulated, as flows where they are many.
     """
     asked = asked_step(platform, given)
@@ -46,21 +50,22 @@ def command(platform: str, format_: str, **given: Any) -> None:
         _image_step(asked, given, format_)
         return
     from weft.cli.train.expect_text import record_of, rows_of, step_text
+    from weft.cli.train.memory_refusal import refuse_too_large
     from weft.cli.train.twin_text import write_trace
+    from weft.train.memory import memory_sum
     from weft.train.step_time import step_time
     from weft.train.twin.prices import on_twin
 
     step = _transformer_step(asked, given)
+    memory = memory_sum(step.shape, step.layout, step.method, step.gpu, step.sequence)
+    if not given["ignore_memory"]:
+        refuse_too_large(step, memory)
     model = found = step_time(step)
     if given["trace"] is not None:
         write_trace(step, given["trace"])
     if given["twin"]:
         step = on_twin(step, neighbours)
         found = step_time(step)
-    from weft.train.memory import memory_sum
-
-    assert asked.gpu is not None
-    memory = memory_sum(step.shape, step.layout, step.method, asked.gpu, step.sequence)
     emit(
         format_,
         text=lambda: step_text(step, found, memory, model),
@@ -123,7 +128,7 @@ def _image_step(asked: AskedStep, given: dict[str, Any], format_: str) -> None:
             hint=f"the nearest possible value is --{name} 1",
         )
     ignored = [name for name in (*TRANSFORMER_ONLY, "etp") if given[name] is not None]
-    ignored += [name for name in ("twin", "trace") if given[name]]
+    ignored += [name for name in ("twin", "trace", "ignore_memory") if given[name]]
     if given["precision"] != "bf16":
         ignored.append("precision")
     if ignored:

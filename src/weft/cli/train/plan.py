@@ -21,12 +21,11 @@ from weft.core.work.progress import each
 
 if TYPE_CHECKING:
     from weft.cli.train.curve_text import Curve
+    from weft.cli.train.memory_refusal import Fits
     from weft.train.layout_search import LayoutSearch, PlanRequest
 
 OF_ONE_SIZE = {"--gpus": "n_gpus", "--twin": "twin", "--trace": "trace"}
 FIXED = ("tp", "pp", "cp", "ep", "etp", "vp", "micro_batch")
-MOST_DOUBLINGS = 9
-"""Of the GPUs, in search of a number that suffices."""
 SEQUENCES_PER_GPU = 2
 """Of a step, where --global-batch is not given: the source of Grok-1 has 2048 on 1024 GPUs."""
 
@@ -55,6 +54,7 @@ def command(
     not fit into memory, and prices the rest. Of the fastest it says what a worse network costs;
     with --twin also a neighbour (--aggressor names another pattern).
     """
+    from weft.cli.train.memory_refusal import nothing_fits
     from weft.cli.train.plan_text import costs_of, plan_record, plan_text, step_of
     from weft.cli.train.twin_text import write_trace
 
@@ -79,7 +79,7 @@ def command(
     request = _request(asked, given, given["n_gpus"])
     found = _searched(asked, request)
     if not found.fitting:
-        raise _nothing_fits(asked, given, request, found)
+        raise nothing_fits(request, found, _fits_of(asked, given, request))
     if given["trace"] is not None:
         write_trace(step_of(asked, request, found.fitting[0]), given["trace"])
     costs = costs_of(asked, request, found.fitting[0], neighbours if given["twin"] else None)
@@ -129,17 +129,8 @@ def _searched_or_why(
         return error
 
 
-def _nothing_fits(
-    asked: AskedStep, given: dict[str, Any], request: "PlanRequest", found: "LayoutSearch"
-) -> InputError:
-    """The refusal, with the least number of GPUs and the most layers, by doubling and halving, for
-    which a layout fits."""
-    from weft.train.memory import USABLE_SHARE
+def _fits_of(asked: AskedStep, given: dict[str, Any], request: "PlanRequest") -> "Fits":
     from weft.train.published import resized, shape_of
-
-    layout, method, memory = found.least
-    again = f", recompute {method.recompute}" if method.recompute != "none" else ""
-    layers = request.shape.layers
 
     def fits(n_gpus: int, n_layers: int) -> bool:
         wanted = {**given, "global_batch": given["global_batch"] and request.batch}
@@ -151,19 +142,7 @@ def _nothing_fits(
             return False
         return bool(made.fitting)
 
-    gpus = (request.n_gpus * 2**power for power in range(1, MOST_DOUBLINGS))
-    fewer = (layers >> power for power in range(1, layers.bit_length()))
-    more = next((n for n in gpus if fits(n, layers)), None)
-    less = next((n for n in fewer if fits(request.n_gpus, n)), None)
-    ways = [f"--gpus {more}"] * (more is not None)
-    ways += [f"a proxy of fewer layers: --layers {less}"] * (less is not None)
-    return InputError(
-        f"{request.model.name} with {layers} layers does not fit on {request.n_gpus} GPUs in any of"
-        f" {found.n_tried} layouts; the least memory is that of {layout.words}{again}:"
-        f" {memory.words}",
-        expected=f"{USABLE_SHARE * memory.capacity / 1e9:.0f} GB or less",
-        hint=f"try {', or '.join(ways)}" if ways else None,
-    )
+    return fits
 
 
 def _sizes(sweep: str) -> list[int]:

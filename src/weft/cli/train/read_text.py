@@ -75,7 +75,8 @@ def _mean_words(steady: SteadyState, rates: Throughput) -> str:
     rate = ""
     if rates.tokens_s:
         rate = f", {rates.tokens_s * steady.summary.median / steady.mean_s:,.0f} tokens/s"
-    return f"{seconds(steady.mean_s)} a step with the slow ones{rate}"
+    slow = " with the slow ones" if steady.groups else ""
+    return f"{seconds(steady.mean_s)} a step{slow}{rate}"
 
 
 def _rate_lines(rates: Throughput, sample: str) -> list[str]:
