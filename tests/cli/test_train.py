@@ -72,7 +72,9 @@ def test_slow_steps_are_named_only_where_there_are_some(tmp_path: Path, capsys: 
         assert run(["train", "read", str(path)]) == 0
         out = capsys.readouterr().out
         # (40 x 2 s + 4 s) / 40 steps
-        mean = "mean      2.1 s a step with the slow ones" if n_slow else "mean      2 s a step"
+        mean = (
+            "mean      2.100 s a step with the slow ones" if n_slow else "mean      2.000 s a step"
+        )
         assert any(line.split(",")[0] == mean for line in out.splitlines())
         assert ("slow" in out) == bool(n_slow)
 
