@@ -30,7 +30,7 @@ RUN_WIDTH = N_FIGURES + 2
 class RunSoFar:
     """A run of one rank while its lines are read. `n_repeated` records state a step again,
     `n_repeated_lines` of them in another line, the first in the line and of the step of
-    `first_repeated`. `n_torn` lines state a second step."""
+    `first_repeated`; `repeated` has those steps. `n_torn` lines state a second step."""
 
     of: LogFormat
     facts: TrainingFacts
@@ -43,6 +43,7 @@ class RunSoFar:
     n_repeated: int = 0
     n_repeated_lines: int = 0
     first_repeated: tuple[int, float] = (0, 0.0)
+    repeated: "array[float]" = field(default_factory=lambda: array("d"))
     n_torn: int = 0
     first_torn_line: int = 0
     remarks: list[Remark] = field(default_factory=list)
@@ -79,6 +80,8 @@ class RunSoFar:
     def repeat(self, step: float, line: int) -> None:
         """Note that a step is stated again."""
         self.n_repeated += 1
+        if not self.repeated or self.repeated[-1] != step:
+            self.repeated.append(step)
         # A bar paints a step again in the same line.
         if line != self.last_line:
             self.n_repeated_lines += 1

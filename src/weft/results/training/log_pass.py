@@ -49,14 +49,14 @@ class LogPass:
         return self.collector, self._line - content.endswith(b"\n")
 
     def _read_block(self, content: bytes) -> None:
-        counted_to, last_start, before_end = 0, -1, 0
+        counted_to, last_start = 0, -1
         collector, rank_of, feeds = self.collector, self._rank_of, line_feeds(content)
         shapes = self._shapes
         self._behind.add(content)
         for start, end, of in places(content, SCANNED, collector.main_format):
-            # What begins elsewhere in a line begins far behind its head: the line is very long.
-            is_torn = 0 < start == before_end and content[start - 1] not in _LINE_ENDS
-            before_end = end
+            # What begins elsewhere in a line may be its first record: the line is very long.
+            is_torn = start > last_start >= 0 and content[start - 1] not in _LINE_ENDS
+            is_torn = is_torn and not feeds[counted_to:start].any()
             known = rank_of.get(_first_word(content, start)) if rank_of else None
             if start == last_start or (known is not None and collector.passes_over(known)):
                 continue

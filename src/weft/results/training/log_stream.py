@@ -87,23 +87,27 @@ def _add_all(
     """Add the lines with a mark that begins between two places."""
     find, rfind, size = content.find, content.rfind, len(content)
     for mark in of.marks:
-        at, floor = find(mark, *span), span[0]
+        at, floor, is_cut = find(mark, *span), span[0], False
         while at >= 0:
             least = at - LONGEST_LINE if at > LONGEST_LINE else 0
             most = at + LONGEST_LINE if at + LONGEST_LINE < size else size
-            start = rfind(b"\n", least, at) + 1 or least
-            end = find(b"\n", at, most)
-            end = most if end < 0 else end
+            start, end = rfind(b"\n", least, at) + 1 or least, find(b"\n", at, most)
             if has_returns:
                 start = max(start, rfind(b"\r", start, at) + 1)
-                cut = find(b"\r", at, end)
+                cut = find(b"\r", at, most if end < 0 else end)
                 end = end if cut < 0 else cut
+            if is_cut and start < max(floor, least + 1):
+                start = _second_begin(content, of, max(floor, least), at + len(mark)) or start
             start = max(start, floor)
+            is_cut = end < 0
+            end = most if is_cut else end
             again = find(mark, at + len(mark), end)
             if again >= 0:
+                is_cut = False
                 end = _second_begin(content, of, at + len(mark), again + len(mark)) or end
             found.append((start, end, of))
-            floor = end
+            # The head of the next record may stand before the end of a line that was cut.
+            floor = at + len(mark) if is_cut else end
             at = find(mark, end, span[1])
 
 

@@ -1,5 +1,7 @@
 import gzip
 import time
+from collections.abc import Iterable
+from datetime import datetime, timedelta
 
 import numpy as np
 import pytest
@@ -89,6 +91,20 @@ def test_ranks_without_a_prefix_a_few_steps_apart_are_one_run() -> None:
     assert "lines state 24 steps" in run.remarks[0].text
 
 
+def test_eight_ranks_about_a_step_apart_are_one_run() -> None:
+    """Each step is begun again so often that the pieces outnumber the steps."""
+    order = [(i + 1.5 * (rank % 3), rank, i) for i in range(1, 25) for rank in range(8)]
+    (run,) = read("".join(megatron(i) for _, _, i in sorted(order))).runs
+    assert run.steps.tolist() == list(range(1, 25))
+
+
+def test_a_job_that_fails_twenty_times_at_one_step_is_no_crowd_of_ranks() -> None:
+    """Its lines state a step twice on average, but most steps once."""
+    steps = [*range(1, 31), *(i for n in range(20) for i in range(28 - n % 4, 31)), *range(31, 60)]
+    assert len(steps) > 1.8 * 59
+    assert len(read("".join(map(megatron, steps))).runs) > 1
+
+
 def test_a_job_that_fails_again_and_again_is_no_crowd_of_ranks() -> None:
     lines = [megatron(i) for _ in range(6) for i in range(1, 6)]
     assert [run.steps.size for run in read("".join(lines)).runs] == [5] * 6
@@ -104,6 +120,24 @@ def test_two_steps_in_one_line_are_two(prefix: str) -> None:
     assert run.times_s.tolist() == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
     assert run.lines.tolist() == [1, 2, 3, 3, 4, 4]
     assert (3, "two steps in one line, read as two (and in 1 more lines)") in run.remarks
+
+
+_PLACES = ("before", "between", "behind")
+
+
+@pytest.mark.parametrize("size", [100, 8_000, 9_000, 100_000])
+@pytest.mark.parametrize("place", _PLACES)
+def test_two_steps_in_one_line_of_any_length_are_two(place: str, size: int) -> None:
+    """Of lines longer than 8 KiB weft reads so much around a mark: a second head may lie there."""
+    noise = "x " * (size // 2)
+    before, between, behind = (noise if one == place else "" for one in _PLACES)
+    lines = [megatron(i, f"{i}00.0") for i in range(1, 7)]
+    lines[2:4] = [f"{before}{lines[2]}".strip() + between + f"{lines[3].strip()}{behind}\n"]
+    (run,) = read("".join(lines)).runs
+    assert run.steps.tolist() == [1, 2, 3, 4, 5, 6]
+    assert run.times_s.tolist() == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+    assert run.lines.tolist() == [1, 2, 3, 3, 4, 5]
+    assert run.remarks == ((3, "two steps in one line, read as two"),)
 
 
 @pytest.mark.parametrize("name", ["nemo2.log", "torchtitan.log", "horovod.log", "lightning.log"])
@@ -150,6 +184,41 @@ def test_units_that_are_mixed_in_silence_are_refused(factor: float, near: str) -
     with pytest.raises(InputError, match=r"line 3: .* units are mixed in 3 of 12") as caught:
         read("".join(lines))
     assert str(caught.value.hint) == f"the nearest possible value of line 3 is {near}"
+
+
+@pytest.mark.parametrize(("at", "is_mixed"), [((4, 19, 33), False), (range(30, 40), True)])
+def test_long_steps_are_of_another_unit_where_they_last(at: Iterable[int], is_mixed: bool) -> None:
+    """Three stalls that happen to take a thousand steps each are stalls; a unit that changes in
+    step 30 stays changed."""
+    seconds = [3000.0 if i in at else 3.0 for i in range(40)]
+    log = "".join(megatron(i, f"{one:.1f}", unit="s") for i, one in enumerate(seconds, start=1))
+    if is_mixed:
+        with pytest.raises(InputError, match=r"line 31: .* mixed in 10 of 40"):
+            read(log)
+    else:
+        assert read(log).runs[0].times_s.tolist() == seconds
+
+
+def test_a_unit_that_changes_is_seen_in_times_that_spread_by_a_third() -> None:
+    seconds = 3 * np.exp(0.3 * np.random.default_rng(1).standard_normal(60))
+    seconds[40:] *= 1000
+    log = "".join(megatron(i, f"{one:.3f}", unit="s") for i, one in enumerate(seconds, start=1))
+    with pytest.raises(InputError, match=r"line 41: .* mixed in 20 of 60"):
+        read(log)
+
+
+def test_a_clock_that_confirms_long_steps_leaves_their_unit() -> None:
+    """Six of twelve steps take 50 minutes by the clocks of their lines too."""
+    seconds = [3] * 6 + [3000] * 6
+    clock = datetime(2026, 5, 1, 12, 0, 0)
+    lines = []
+    for i, one in enumerate(seconds, start=1):
+        clock += timedelta(seconds=one)
+        lines.append(f" [{clock:%Y-%m-%d %H:%M:%S}]{megatron(i, f'{one}.0', unit='s')}")
+    assert read("".join(lines)).runs[0].times_s.tolist() == seconds
+    frozen = [f" [2026-05-01 12:00:00]{line[22:]}" for line in lines]
+    with pytest.raises(InputError, match="units are mixed in 6 of 12"):
+        read("".join(frozen))
 
 
 def test_half_of_the_readings_in_another_unit_are_refused() -> None:
