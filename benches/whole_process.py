@@ -30,10 +30,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=11)
     runs = parser.parse_args().runs
+    plan = ["train", "plan", "azure-ndv5", "--model", "grok-1", "--sweep", "8:16384"]
     commands = {
         "`weft --help`": [str(BIN / "weft"), "--help"],
         "`python -c pass` (the floor of the line above)": [sys.executable, "-c", "pass"],
         "`weft platform list`": [str(BIN / "weft"), "platform", "list"],
+        f"`weft {' '.join(plan)}`": [str(BIN / "weft"), *plan],
     }
     print("| command | median s | min | max | runs |")
     print("|---|---|---|---|---|")

@@ -1,10 +1,10 @@
 """Lines of several ranks that nothing tells apart: runs that are pieces of one, each step once.
 
-The rates beside the constants are of logs that benches/training_thresholds.py draws: 2 to 8 ranks
-up to six steps apart, of whose lines 0 to 15 % are lost (3,600), and jobs that fail 1 to 30 times,
-or at each checkpoint, and go on from the last one (2,100). Of the ranks weft takes 1 to 10 % for
-several runs, of two that lose 15 % of their lines 86 %. Of the jobs that fail 1 to 30 times it
-takes none for ranks, of those that fail at each checkpoint once 2 %, twice or oftener 27 %.
+The rates here are of logs that benches/training_thresholds.py draws: 3,600 of 2 to 8 ranks up to
+six steps apart, of whose lines 0 to 15 % are lost, and 2,100 of jobs that fail and go on from the
+last checkpoint. Ranks that weft takes for several runs: 0 to 5 %, of two that lose 15 % of their
+lines 86 %. Jobs that weft takes for ranks: with 1 to 30 failures 0 to 1 %, with one behind each
+checkpoint 2 %, with two 39 %.
 """
 
 from array import array
@@ -16,13 +16,13 @@ from weft.results.training.model import Remark, TrainingFacts
 
 _NO_FACTS = TrainingFacts()
 LEAST_BACK = 3
-"""So often the number of the step goes back, before ranks are seen in it: jobs begin again, too.
-With 5 weft misses 18 % of two ranks that lose 5 % of their lines, not 10 %; with 2 it takes more
-jobs for ranks (3 % of those that fail at each checkpoint)."""
+"""So often the number of the step goes back, before ranks are seen in it: jobs begin again, too. Of
+two ranks that lose 5 % of their lines weft misses 5 %, with 5 in its place 9 %; with 2 it takes 3 %
+of the jobs that fail behind each checkpoint for ranks."""
 LEAST_TWICE = 0.8
 """Of the steps, stated by two lines or more. A job that goes back to a checkpoint repeats some of
-its steps, ranks all. With 0.7 weft takes 16 % of the jobs that fail at each checkpoint once for
-ranks, with 0.9 it misses 48 % of two ranks that lose 5 % of their lines."""
+its steps, ranks all. With 0.7 weft takes 15 % of the jobs that fail behind each checkpoint for
+ranks, with 0.9 it misses 45 % of two ranks that lose 5 % of their lines."""
 
 
 def joined_runs(runs: list[RunSoFar]) -> list[RunSoFar]:

@@ -1,12 +1,12 @@
 """Step times of two units in one log, where no line says so.
 
-Each constant states what another value does, on runs that benches/training_thresholds.py draws: 8
-to 2,000 steps whose times spread by 1 to 30 %, with up to five slow first steps, slow steps of ten
-times as long at most, and stalls that no line explains. Of 10,000 in one unit weft refuses: without
-stalls none, with stalls of any length 0.3 %, of one length 0.7 %, with periodic stalls 0.2 %, where
-3 to 10 stalls all take a thousand steps 4 %. Of 8,000 in two units, three steps or more in each, it
-misses: where the unit changes once 15 %, a block of 3 to 30 steps 15 %, a share of 10 to 50 % of
-the steps 25 %, 3 % of the steps 60 %, most of them longer ones, which it reads as stalls.
+The rates here are of runs that benches/training_thresholds.py draws: 8 to 2,000 steps whose times
+spread by 1 to 30 %, with up to five slow first steps, slow steps of ten times as long at most, and
+stalls that no line explains. Of 10,000 in one unit weft refuses: without stalls 0.1 %, with stalls
+of any length 0.7 %, of one length 0.6 %, with periodic stalls 0.1 %, where 3 to 10 stalls take a
+thousand steps each 4 %. Of 8,000 in two units, three steps or more in each, it misses: where the
+unit changes once 13 %, a block of 3 to 30 steps 16 %, a share of 10 to 50 % of the steps 24 %, 3 %
+of the steps 59 %, most of them longer ones, which it reads as stalls.
 """
 
 import numpy as np

@@ -1,7 +1,8 @@
-"""Steps of NeMo 1, in a progress bar, and of NeMo 2, a line each.
+"""Steps of NeMo 1, in a progress bar, and of NeMo 2, a line each; of both by DLLogger, as JSON.
 
 SOURCE: NVIDIA/dgxc-benchmarking, README of nemotron4: the bar of NeMo 1; NVIDIA-NeMo/NeMo,
-nemo/lightning/pytorch/callbacks/progress_printer.py: the line of NeMo 2.
+nemo/lightning/pytorch/callbacks/progress_printer.py: the line of NeMo 2;
+AI-Hypercomputer/gpu-recipes, README of a3ultra llama3.1-405b nemo: the line of DLLogger.
 """
 
 import math
@@ -14,7 +15,7 @@ from weft.results.training.model import NAN, StepReading
 _TIME = "train_step_timing in s"
 _ITERATION = re.compile(r"epoch (\d+), iteration (\d+)/(\d+)")
 _BAR = re.compile(r"Epoch (\d+):.{0,200}?(\d+)/(\d+) \[")
-_BEGIN = re.compile(rb"(?:Training e|E)poch \d")
+_BEGIN = re.compile(rb"(?:Training e|E)poch \d|DLLL \{")
 _CONSUMED = re.compile(r"consumed_samples\s*[:=]\s*(\d+(?:\.0)?)(?![\d.e])")
 """Not as 1.63e+6, which is rounded."""
 
@@ -22,6 +23,8 @@ _CONSUMED = re.compile(r"consumed_samples\s*[:=]\s*(\d+(?:\.0)?)(?![\d.e])")
 def _read(text: str) -> StepReading | None:
     if _TIME not in text:
         return None
+    if "DLLL {" in text:
+        text = text.replace('"', "")
     consumed = _CONSUMED.search(text)
     return StepReading(
         step=_step_of(text),
