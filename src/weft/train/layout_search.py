@@ -187,8 +187,8 @@ def _no_layout(request: PlanRequest, gpus_per_node: int) -> InputError:
 def _nearest_values(request: PlanRequest, gpus_per_node: int) -> Iterator[str]:
     """Of each fixed dimension the value next to the given one of which some layout can be."""
     for name, value in request.fixed.items():
-        around = range(max(1, value - _MOST_AWAY), value + _MOST_AWAY + 1)
-        for other in sorted(around, key=lambda one, value=value: (abs(one - value), one)):
+        away = (step for n in range(1, _MOST_AWAY + 1) for step in (-n, n))
+        for other in (value + step for step in away if value + step > 0):
             tried = replace(request, fixed={**request.fixed, name: other})
             if next(_layouts(tried, gpus_per_node), None) is not None:
                 yield f"the nearest possible value is --{name.replace('_', '-')} {other}"

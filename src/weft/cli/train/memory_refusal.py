@@ -43,7 +43,7 @@ def nothing_fits(request: PlanRequest, found: LayoutSearch, fits: Fits) -> Input
     more = next((n for n in gpus if fits(n, layers)), None)
     less = next((n for n in fewer if fits(request.n_gpus, n)), None)
     ways = [f"--gpus {more}"] * (more is not None)
-    ways += [_proxy(less)] * (less is not None)
+    ways += [_proxy(less)] if less is not None else []
     return InputError(
         f"{_subject(request.model.name, layers, request.n_gpus)} in any of {found.n_tried} layouts;"
         f" the least memory is that of {layout.words}{_again(method.recompute)}: {memory.words}",

@@ -64,11 +64,12 @@ def mixed_readings(times_s: Floats, is_known: NDArray[np.bool_]) -> NDArray[np.b
     for a reason that the log states."""
     none: NDArray[np.bool_] = np.zeros(times_s.size, dtype=bool)
     # A reading, not the mean of two: half of them may have the other unit.
-    x = np.log(times_s / np.sort(times_s)[times_s.size // 2])
+    x = np.log(times_s)
+    x -= np.sort(x)[x.size // 2]
     x -= np.median(x[np.abs(x) < _FAR])
     usual = x[np.abs(x) < _FAR]
     for sign in (1, -1):
-        other = (sign * x > _FAR) & ~is_known
+        other: NDArray[np.bool_] = (sign * x > _FAR) & ~is_known
         # No job has steps a thousand times shorter than usual; longer ones may be stalls.
         lasts = sign < 0 or other.mean() >= LEAST_SHARE or _streak(other) >= LEAST_STREAK
         if lasts and other.sum() >= LEAST_MIXED and _is_a_thousand(sign * x[other], usual):
