@@ -133,7 +133,7 @@ $(VENV)/opt/nccl-%/.complete: requirements/nccl-%.lock $(STAMP)
 	    --target $(VENV)/opt/nccl-$* -r $<
 	@touch $@
 
-exports: $(VENV)/opt/exports/.complete ## ReFrame, data frames, parsers of OpenMetrics and OTF2, for the slow tests
+exports: $(VENV)/opt/exports/.complete ## ReFrame, data frames, parsers of OpenMetrics, OTF2 and Chakra, for the slow tests
 
 $(VENV)/opt/exports/.complete: requirements/exports.lock $(STAMP)
 	@rm -rf $(VENV)/opt/exports
