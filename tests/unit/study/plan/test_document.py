@@ -1,7 +1,9 @@
+import itertools
 from pathlib import Path
 
 import pytest
 
+from weft.catalog.factors.factor import catalogue_factor
 from weft.catalog.load import study_names
 from weft.core.errors import InputError
 from weft.study.plan.document import load_study, parse_study
@@ -69,6 +71,22 @@ def test_the_lightweight_pair_measures_what_its_source_measured() -> None:
         ("latency", "0:4M"),
         ("bidirectional", "1:4M"),
     ]
+
+
+def test_the_congestors_of_gpcnet_meet_each_law_routing_lane_and_partition() -> None:
+    study, _ = load_study("isolation-gpcnet")
+    plan = make_plan(study, tuple(f"n{i:03d}" for i in range(512)))
+    arms = {tuple({**one.arm, **one.condition}.values()) for one in plan.trials}
+    loads = ("alone", "beside", "beside-partition")
+    laws = (
+        "off",
+        *(one.name for one in catalogue_factor("congestion-control").settings if one.name != "off"),
+    )
+    assert len(laws) == 5
+    assert arms == set(itertools.product(loads, laws, ("off", "on"), ("0", "1")))
+    assert len(plan.trials) == len(arms) * study.node_sets * len(study.benchmarks)
+    together, apart = (setting.options["aggressors"] for setting in study.factors[0].settings[1:])
+    assert apart == [f"{one},pkey=0x21" for one in together]
 
 
 def test_the_reference_shows_a_study_that_runs() -> None:
