@@ -1,6 +1,6 @@
 /* recorded_program.c -- calls of every kind that a recorder writes down, a known number of each.
  *
- *   recorded_program [crash | threads | one-sided | spawn | poll]
+ *   recorded_program [crash | threads | one-sided | spawn | poll | wrapped]
  *
  * crash: rank 1 dies of SIGSEGV in the middle. threads: calls of two threads at once. */
 #define _POSIX_C_SOURCE 200809L
@@ -126,6 +126,41 @@ static void collectives(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* A copy of the world, halves of the copy in reverse order, a copy of the own half; of four ranks.
+ * Two messages of one tag, one on the half and one on its copy, are received the other way round. */
+static void wrapped(void)
+{
+    MPI_Comm copy, half, half_copy;
+    MPI_Request requests[2];
+    int mine;
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Comm_split(copy, rank % 2, -rank, &half);
+    MPI_Comm_dup(half, &half_copy);
+    MPI_Comm_rank(half, &mine);
+    MPI_Bcast(out, 31, MPI_BYTE, 1, copy);
+    MPI_Allreduce(out, in, 3, MPI_DOUBLE, MPI_SUM, half);
+    MPI_Allgather(out, 17, MPI_BYTE, in, 17, MPI_BYTE, half_copy);
+    MPI_Sendrecv(out, 19, MPI_BYTE, 1 - mine, 0, in, 19, MPI_BYTE, 1 - mine, 0, half_copy,
+                 MPI_STATUS_IGNORE);
+    if (mine == 0) {
+        MPI_Isend(out, 23, MPI_BYTE, 1, 5, half, &requests[0]);
+        MPI_Isend(out, 29, MPI_BYTE, 1, 5, half_copy, &requests[1]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    } else {
+        MPI_Recv(in, 100, MPI_BYTE, MPI_ANY_SOURCE, 5, half_copy, MPI_STATUS_IGNORE);
+        MPI_Recv(in, 100, MPI_BYTE, MPI_ANY_SOURCE, 5, half, MPI_STATUS_IGNORE);
+    }
+    MPI_Comm_free(&half);
+    MPI_Comm_free(&half_copy);
+    /* The handles of the halves may come again for these pairs. */
+    MPI_Comm_split(copy, rank / 2, rank, &half);
+    MPI_Comm_dup(half, &half_copy);
+    MPI_Reduce(out, in, 37, MPI_BYTE, MPI_BOR, 0, half_copy);
+    MPI_Comm_free(&half_copy);
+    MPI_Comm_free(&half);
+    MPI_Comm_free(&copy);
+}
+
 static void one_sided(void)
 {
     MPI_Win window;
@@ -186,6 +221,11 @@ int main(int argc, char **argv)
     if (strcmp(what, "spawned") == 0) {
         for (int k = 0; k < 1000; k++)
             MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Finalize();
+        return 0;
+    }
+    if (strcmp(what, "wrapped") == 0) {
+        wrapped();
         MPI_Finalize();
         return 0;
     }

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.kernel.conftest import MPIS, STRICT, compiler_and_launcher
@@ -79,6 +80,24 @@ def ring_of(trace: Trace, rank: int, *, sent: bool) -> Counter[int]:
     return Counter(call.of("bytes") for call in of_ring if call.of("tag") - 1 in (0, 1, 2, 5))
 
 
+def on_a_twin(step: dict[str, str]) -> dict[str, Any]:
+    """What the engine says of a step of N ranks, all of whose messages arrive."""
+    scenario = {
+        "schema": "weft.scenario/1",
+        "fabric": {
+            "schema": "weft.fabric/1", "generate": "fat_tree", "levels": 2, "nodes": N,
+            "hcas_per_node": 1, "nodes_per_leaf": N, "spines": 1, "cables_per_spine": 1,
+            "host_bits_per_s": 10**11, "switch_bits_per_s": 10**11,
+            "host_delay_ps": 5000, "switch_delay_ps": 5000,
+        },
+        "host": {"regimes": [{"send_overhead_ns": 300, "recv_overhead_ns": 300}]},
+    }  # fmt: skip
+    outcome = simulate({**scenario, "work": [step], "probes": {"flows": 10_000}})
+    assert outcome["status"] == "complete", outcome["message"]
+    assert outcome["flow_done"].all()
+    return outcome
+
+
 @pytest.mark.parametrize("mpi", MPIS)
 def test_every_call_is_written_down_with_its_size_and_partner(
     mpi: str, built: Callable[[str], tuple[Path, Path]], tmp_path: Path
@@ -126,16 +145,6 @@ def test_what_was_recorded_runs_on_a_twin_and_as_goal(
     # A cancelled receive, a freed request and a message that was matched first all have both ends.
     assert (written.n_left_out, written.n_collectives_left_out) == (0, 0)
     assert written.text.count("\nmark\n") == 6 * N
-    scenario = {
-        "schema": "weft.scenario/1",
-        "fabric": {
-            "schema": "weft.fabric/1", "generate": "fat_tree", "levels": 2, "nodes": N,
-            "hcas_per_node": 1, "nodes_per_leaf": N, "spines": 1, "cables_per_spine": 1,
-            "host_bits_per_s": 10**11, "switch_bits_per_s": 10**11,
-            "host_delay_ps": 5000, "switch_delay_ps": 5000,
-        },
-        "host": {"regimes": [{"send_overhead_ns": 300, "recv_overhead_ns": 300}]},
-    }  # fmt: skip
     calls = {"benchmark": "schedule", "format": "calls", "text": written.text}
     goal = {
         "benchmark": "schedule",
@@ -143,11 +152,52 @@ def test_what_was_recorded_runs_on_a_twin_and_as_goal(
     }
     sent = []
     for step in (calls, goal):
-        outcome = simulate({**scenario, "work": [step], "probes": {"flows": 10_000}})
-        assert outcome["status"] == "complete", outcome["message"]
-        assert outcome["flow_done"].all()
+        outcome = on_a_twin(step)
         sent.append((len(outcome["flow_src"]), int(outcome["flow_size_bytes"].sum())))
     assert sent[0] == sent[1]
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_communicators_of_communicators_keep_their_members_and_messages(
+    mpi: str, built: Callable[[str], tuple[Path, Path]], tmp_path: Path
+) -> None:
+    library, program = built(mpi)
+    launch(mpi, tmp_path / "trace", [str(program), "wrapped"], library)
+    trace = read_trace(tmp_path / "trace")
+    # Of the world's copy split into odd and even ranks, the last one first.
+    halves = {0: (2, 0), 1: (3, 1), 2: (2, 0), 3: (3, 1)}
+    for rank in trace.ranks:
+        by_name = {call.name: call for call in rank.calls}
+        members = {
+            name: rank.groups[by_name[name].of("group")]
+            for name in ("broadcast", "allreduce", "allgather", "reduce")
+        }
+        half, pair = halves[rank.rank], (0, 1) if rank.rank < 2 else (2, 3)
+        assert members == {
+            "broadcast": (0, 1, 2, 3), "allreduce": half, "allgather": half, "reduce": pair
+        }  # fmt: skip
+        # A copy has the same members, and messages of its own.
+        assert by_name["allreduce"].of("group") != by_name["allgather"].of("group")
+        partner = (rank.rank + 2) % N
+        ends = [call for call in rank.calls if call.name in ("send", "isend", "recv", "irecv")]
+        assert {call.of("peer") - 1 for call in ends} == {partner}
+        sizes = [call.of("bytes") for call in ends if call.of("tag") - 1 == 5]
+        # On the half and on its copy, received the other way round.
+        assert sizes == ([23, 29] if rank.rank >= 2 else [29, 23])
+    assert (trace.n_messages, trace.message_bytes) == (N + 2 + 2, N * 19 + 2 * (23 + 29))
+    written = program_of(trace)
+    assert (written.n_left_out, written.n_collectives_left_out) == (0, 0)
+    outcome = on_a_twin({"benchmark": "schedule", "format": "calls", "text": written.text})
+    columns = (outcome[f"flow_{name}"].tolist() for name in ("src", "dst", "size_bytes"))
+    flows = Counter(zip(*columns, strict=True))
+    across = [(0, 2), (2, 0), (1, 3), (3, 1)]
+    for n_bytes in (17, 19, 24):
+        assert [flows[src, dst, n_bytes] for src, dst in across] == [1] * N
+    for n_bytes in (23, 29):
+        assert [flows[src, dst, n_bytes] for src, dst in across] == [0, 1, 0, 1]
+    assert (flows[1, 0, 37], flows[3, 2, 37]) == (1, 1)
+    assert sorted(dst for _, dst, n_bytes in flows.elements() if n_bytes == 31) == [0, 2, 3]
+    assert flows.total() == 3 * N + 2 * 2 + 2 + 3
 
 
 @pytest.mark.parametrize("mpi", MPIS)
