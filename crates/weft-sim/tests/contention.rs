@@ -119,28 +119,42 @@ fn blocked_time_is_counted_where_credit_is_missing() {
     assert_eq!(outcome.ports.xmit_packets[of("leaf-01[1]")], 0);
 }
 
+/// Time of a bystander's `packets` to host h + 1 while `far` other hosts of its leaf and `near` hosts
+/// of the other leaf send to host h there; one up-link, four packets in a buffer.
+fn bystander(model: &str, far: u64, near: u64, packets: u64) -> u64 {
+    let h = (far + 1).max(near + 2);
+    // Senders go on for longer than the bystander.
+    let long = (far * packets + 50) * 4096;
+    let flows = (0..far).chain(h + 2..h + 2 + near).map(|src| (src, h, long));
+    let flows = flows.chain([(far, h + 1, packets * 4096)]);
+    let mut case = bare(tree(2 * h, h, 1, RATE, DELAY), messages(flows), 4 * 4096);
+    case["switch"]["model"] = json!(model);
+    *durations(&case).last().unwrap()
+}
+
 #[test]
-fn a_full_buffer_stops_victims_and_an_endless_one_does_not() {
-    // Six of seven hosts of a leaf send to host 8 of another, as do six that are on its own leaf;
-    // the seventh sends to host 9.
-    let mut flows: Vec<(u64, u64, u64)> = (0..6).map(|src| (src, 8, 1_000_000)).collect();
-    flows.push((6, 9, 100_000));
-    flows.extend((10..16).map(|src| (src, 8, 1_000_000)));
-    let fabric = tree(16, 8, 1, RATE, DELAY);
-    let victim = |model: &str| {
-        let mut case = bare(fabric.clone(), messages(flows.clone()), 16_384);
-        case["switch"]["model"] = json!(model);
-        durations(&case)[6]
-    };
-    // One up link for seven flows: without back-pressure the victim has a seventh of it.
-    let fair = 7 * ser(100_000, RATE) + 4 * (DELAY + ROUTE) + 7 * ser(4096, RATE);
-    assert!(victim("infinite") <= fair);
-    // Before each of its 25 packets but the first six others take the up link, which come out at a
-    // seventh of the rate of host 8's; at the end the buffers of three links may still hold some.
-    let (before, held) = (24 * 6, 3 * 16_384 / 4096);
-    assert!(victim("voq") >= (before - held) * 7 * ser(4096, RATE));
-    // In one queue it waits for those before it at the last switch, too.
-    assert!(victim("input_fifo") > victim("voq"));
+fn a_bystander_has_its_share_by_the_credit_tree_of_an_incast() {
+    // The credit tree: host h's cable serves `near` + 1 inputs in turn, so packets that came by the
+    // up-link leave at 1 / (near + 1) of its rate. Buffers behind the up-link are full of them, and
+    // it sends one when one has left. It serves `far` + 1 inputs in turn: `far` such packets for
+    // one of the bystander's, whose share of a cable is 1 / (far (near + 1)).
+    let (path, packet, packets) = (4 * DELAY + 3 * ROUTE, ser(4096, RATE), 100);
+    for (far, near) in [(1, 1), (2, 2), (4, 4), (6, 6), (3, 12), (10, 5)] {
+        let turn = (near + 1) * packet;
+        // At least `far` others go before each packet but the first. When the last one goes, those
+        // that have not left hold credit of two links (four packets each) or are leaving.
+        let least = ((packets - 1) * far - (2 * 4 + 1)) * turn;
+        // At most `far` others go before each packet. The first is there after its path, from then
+        // on one leaves each turn: a link brings the next within a round trip, 2 DELAY + ROUTE +
+        // packet, and the others in its buffer last for longer. Then the last packet's own path.
+        let most = packets * far * turn + 2 * (path + packet) + turn;
+        let time = bystander("voq", far, near, packets);
+        assert!((least..=most).contains(&time), "{far} + {near}: {least} {time} {most}");
+        // Without back-pressure it has its turn on the up-link, in one queue it waits for all.
+        let fair = (far + 1) * (packets + 1) * packet + path;
+        assert!(bystander("infinite", far, near, packets) <= fair, "{far} + {near}");
+        assert!(bystander("input_fifo", far, near, packets) >= time, "{far} + {near}");
+    }
 }
 
 #[test]

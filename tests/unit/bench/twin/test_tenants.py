@@ -107,13 +107,14 @@ def test_jobs_that_no_fabric_tells_apart_are_refused(
     assert text in str(caught.value)
 
 
-def test_a_partition_says_who_may_talk_not_who_shares_a_cable(twin: TwinBackend) -> None:
-    hot = ["alltoall:1M@48"]
-    together, apart = (
-        times_us(twin, aggressors=hot),
-        times_us(twin, aggressors=[f"{hot[0]},pkey=5"]),
-    )
-    assert apart == together > times_us(twin, aggressors=[])
+@pytest.mark.parametrize("more", [{}, {"adaptive_routing": "on"}, {"congestion_control": "dcqcn"}])
+def test_a_partition_says_who_may_talk_not_who_shares_a_cable(
+    more: dict[str, str], twin: TwinBackend
+) -> None:
+    hot = "alltoall:1M@48"
+    together = times_us(twin, aggressors=[hot], **more)
+    assert times_us(twin, aggressors=[f"{hot},pkey=5"], **more) == together
+    assert together > times_us(twin, aggressors=[], **more)
 
 
 def test_puts_over_sockets_are_the_processors(twin: TwinBackend) -> None:
