@@ -126,8 +126,8 @@ static void collectives(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* A copy of the world, halves of the copy in reverse order, a copy of the own half; of four ranks.
- * Two messages of one tag, one on the half and one on its copy, are received the other way round. */
+/* A copy of the world, halves of the copy in reverse order, a copy of the own half; four ranks.
+ * Two messages of one tag, one on the half and one on its copy, are received in reverse order. */
 static void wrapped(void)
 {
     MPI_Comm copy, half, half_copy;

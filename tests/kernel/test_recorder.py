@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -80,7 +80,7 @@ def ring_of(trace: Trace, rank: int, *, sent: bool) -> Counter[int]:
     return Counter(call.of("bytes") for call in of_ring if call.of("tag") - 1 in (0, 1, 2, 5))
 
 
-def on_a_twin(step: dict[str, str]) -> dict[str, Any]:
+def on_a_twin(step: Mapping[str, str]) -> Mapping[str, Any]:
     """What the engine says of a step of N ranks, all of whose messages arrive."""
     scenario = {
         "schema": "weft.scenario/1",
@@ -182,7 +182,7 @@ def test_communicators_of_communicators_keep_their_members_and_messages(
         ends = [call for call in rank.calls if call.name in ("send", "isend", "recv", "irecv")]
         assert {call.of("peer") - 1 for call in ends} == {partner}
         sizes = [call.of("bytes") for call in ends if call.of("tag") - 1 == 5]
-        # On the half and on its copy, received the other way round.
+        # On the half and on its copy, received in reverse order.
         assert sizes == ([23, 29] if rank.rank >= 2 else [29, 23])
     assert (trace.n_messages, trace.message_bytes) == (N + 2 + 2, N * 19 + 2 * (23 + 29))
     written = program_of(trace)
