@@ -1,8 +1,8 @@
 """Do the orders of isolation survive half and twice each assumed constant, and other buffers?
 
-    isolation_orders.py [--sets N] [--programs]
+    isolation_orders.py [--sets N] [--programs [NAME ...]]
 
-Of the tests of `isolation-gpcnet` the ring latency, with `--programs` the three of `isolation-apps`
+Of the tests of `isolation-gpcnet` the ring latency, with `--programs` those of `isolation-apps`
 (20 steps): alone, beside the study's aggressors, and beside them with `rtt`. A row for each value:
 the mean time over node sets, and whether alone <= with control < beside. Prints Markdown.
 """
@@ -66,14 +66,15 @@ def main() -> None:
     """Print a row for each test and value."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--sets", type=int, default=6)
-    parser.add_argument("--programs", action="store_true")
+    parser.add_argument("--programs", nargs="*", choices=PROGRAMS)
     arguments = parser.parse_args()
     n_held = n_rows = 0
     print("| test | value | alone, us | with `rtt` | beside | alone <= with control < beside |")
     print("|---|---|---:|---:|---:|---|")
-    for name in PROGRAMS if arguments.programs else TESTS:
+    programs = arguments.programs is not None
+    for name in (arguments.programs or PROGRAMS) if programs else TESTS:
         for value, model in variants(platform("frontera")):
-            found = mean_us(model, name, arguments.sets, programs=arguments.programs)
+            found = mean_us(model, name, arguments.sets, programs=programs)
             holds = found["alone"] <= found["rtt"] < found["beside"]
             n_rows, n_held = n_rows + 1, n_held + holds
             cells = " | ".join(f"{found[arm]:.4g}" for arm in ARMS)
