@@ -150,8 +150,8 @@ fn a_bystander_has_its_share_by_the_credit_tree_of_an_incast() {
         let most = packets * far * turn + 2 * (path + packet) + turn;
         let time = bystander("voq", far, near, packets);
         assert!((least..=most).contains(&time), "{far} + {near}: {least} {time} {most}");
-        // Without back-pressure it has its turn on the up-link; in one queue it also waits for others
-        // at the last switch.
+        // Without back-pressure it has its turn on the up-link; in one queue it also waits behind
+        // others at the last switch.
         let fair = (far + 1) * (packets + 1) * packet + path;
         assert!(bystander("infinite", far, near, packets) <= fair, "{far} + {near}");
         assert!(bystander("input_fifo", far, near, packets) > most, "{far} + {near}");
