@@ -169,11 +169,11 @@ def test_messages_and_collectives_of_an_application_are_those_that_others_count(
     need("mpicc.openmpi", package="libopenmpi-dev")
     need_applications(package)
     inputs(tmp_path)
-    counter = tmp_path / "counter.so"
-    source = Path(__file__).with_name("counted_collectives.c")
+    counter = str(tmp_path / "counter.so")
+    source = str(Path(__file__).with_name("counted_collectives.c"))
     build = ["mpicc.openmpi", "-std=c11", "-shared", "-fPIC", "-o", counter, source, "-ldl"]
     subprocess.run(build, check=True)
-    for name, value in {**AS_ROOT, "OMP_NUM_THREADS": "1", "LD_PRELOAD": str(counter)}.items():
+    for name, value in {**AS_ROOT, "OMP_NUM_THREADS": "1", "LD_PRELOAD": counter}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
     options = (
