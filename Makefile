@@ -82,7 +82,7 @@ test-rust: Cargo.lock
 test-slow: setup dist-tools
 	@$(MAKE) --no-print-directory nccl || echo "make: no NCCL of PyPI is here; tests that want one skip" >&2
 	@$(MAKE) --no-print-directory $(KUBERNETES)/mpijob || echo "make: no Go or no Go modules are here; tests that want the MPI operator skip" >&2
-	@$(MAKE) --no-print-directory exports || echo "make: no ReFrame of PyPI is here; tests that want it skip" >&2
+	@$(MAKE) --no-print-directory exports || echo "make: no ReFrame or EasyBuild of PyPI is here; tests that want them skip" >&2
 	@$(MAKE) --no-print-directory $(VENV)/opt/docs/.complete || echo "make: no Sphinx of PyPI is here; the test of the site skips" >&2
 	@$(MAKE) --no-print-directory mpis || echo "make: not every MPI of PyPI is here; tests that want it skip" >&2
 	$(PYTEST) -m slow
@@ -133,7 +133,7 @@ $(VENV)/opt/nccl-%/.complete: requirements/nccl-%.lock $(STAMP)
 	    --target $(VENV)/opt/nccl-$* -r $<
 	@touch $@
 
-exports: $(VENV)/opt/exports/.complete ## ReFrame, data frames, parsers of OpenMetrics, OTF2 and Chakra, for the slow tests
+exports: $(VENV)/opt/exports/.complete ## ReFrame, EasyBuild, data frames, parsers of OpenMetrics, OTF2 and Chakra, for the slow tests
 
 $(VENV)/opt/exports/.complete: requirements/exports.lock $(STAMP)
 	@rm -rf $(VENV)/opt/exports
