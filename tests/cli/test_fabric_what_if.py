@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from weft.audit.change_risk.work_order import WorkOrder, WorkPlanner, expected_states
 from weft.cli import run
+from weft.core.work.progress import WorkUnderWay
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "fabric"
 FILES = [
@@ -132,3 +134,23 @@ def test_no_line_is_longer_than_the_screen(capsys: Capture, tmp_path: Path, widt
     text = capsys.readouterr().out
     assert text.startswith("WARNING  job 11 would be slower by ")
     assert all(len(line) <= width for line in text.splitlines())
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 7])
+def test_as_many_states_are_announced_as_are_tried_where_all_is_safe(
+    n: int, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    works = list[WorkUnderWay]()
+    plan = WorkPlanner.plan
+
+    def watched(planner: WorkPlanner) -> WorkOrder:
+        order = plan(planner)
+        works.append(planner.work)
+        return order
+
+    monkeypatch.setattr(WorkPlanner, "plan", watched)
+    hosts = [f"c10{leaf}-00{host}" for leaf in (1, 2) for host in (1, 2, 3, 4)]
+    more = [word for host in hosts[:n] for word in ("--without", host)]
+    said(capsys, *more)
+    (work,) = works
+    assert (work.done, work.total) == (expected_states(n), expected_states(n))

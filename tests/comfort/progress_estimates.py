@@ -167,7 +167,7 @@ def _steps(count: int) -> Iterator[str]:
 
 def main() -> None:
     """A row a command, printed as it ends."""
-    folder, only = Path(sys.argv[1]), sys.argv[3] if len(sys.argv) > 3 else ""
+    folder, only = Path(sys.argv[1]).resolve(), sys.argv[3] if len(sys.argv) > 3 else ""
     (folder / "files").mkdir(parents=True, exist_ok=True)
     with (folder / "steps.log").open("w") as log:
         log.writelines(_steps(N_STEPS))

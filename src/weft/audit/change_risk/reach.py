@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 from weft.audit.change_risk.change import FabricChange, after_changes
 from weft.topology.subnet.place_names import host_of
@@ -18,6 +19,10 @@ class Changed:
     has_new: bool
     cut_off: tuple[PortKey, ...]
     left_apart: tuple[str, ...]
+
+
+_PARTS: WeakKeyDictionary[Subnet, dict[PortKey, int]] = WeakKeyDictionary()
+"""A subnet does not change, and is asked for its parts many times."""
 
 
 def changed(subnet: Subnet, changes: Sequence[FabricChange]) -> Changed:
@@ -65,9 +70,15 @@ def hosts_of_ports(subnet: Subnet, ports: Sequence[PortKey]) -> tuple[dict[str, 
     return lost, {host for host, n in lost.items() if n == had[host]}
 
 
-def port_parts(subnet: Subnet) -> dict[PortKey, int]:
+def port_parts(subnet: Subnet) -> Mapping[PortKey, int]:
     """The part of each switch (GUID, port 0) and of each cabled port of an adapter (GUID, port), as
     a number. Adapters forward nothing: two ports of one may be in two parts."""
+    if subnet not in _PARTS:
+        _PARTS[subnet] = _port_parts(subnet)
+    return _PARTS[subnet]
+
+
+def _port_parts(subnet: Subnet) -> dict[PortKey, int]:
     beside: list[list[int]] = [[] for _ in subnet.nodes]
     for cable in subnet.cables:
         if all(subnet.nodes[end.node].is_switch for end in cable.ends):

@@ -6,6 +6,7 @@ Steps are one group if they can be done together: after any part of them, in any
 subnet manager sees them, the fabric is safe, too.
 """
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -14,6 +15,7 @@ from weft.audit.change_risk.change import FabricChange
 from weft.audit.change_risk.reach import Changed, changed
 from weft.audit.change_risk.tables import Routing, credit_loop, pairs_without_path
 from weft.core.errors import InputError
+from weft.core.work.progress import WorkUnderWay, by_time, working
 from weft.topology.subnet.subnet import PortKey, Subnet
 
 MOST_STATES = 200
@@ -71,9 +73,18 @@ class WorkPlanner:
         self.had_loop = bool(credit_loop(routing.before))
         self.n_states = 0
         self.failed: set[frozenset[str]] = set()
+        self.work = WorkUnderWay("")
+        self.state_s = 0.0
 
     def plan(self) -> WorkOrder:
         """The first safe order, with the steps that can be done together as one."""
+        with working(
+            "trying orders", unit="state", total=expected_states(len(self.changes))
+        ) as work:
+            self.work = work
+            return self._planned()
+
+    def _planned(self) -> WorkOrder:
         try:
             order = self._search(self.routing.before, (), self.changes)
             if order is None:
@@ -110,7 +121,7 @@ class WorkPlanner:
         self.n_states += 1
         if self.n_states > MOST_STATES:
             raise _BudgetError
-        state = state_after(self.routing, now, some, done)
+        state = self._state_after(now, some, done)
         return state if state.is_safe(self.final, had_loop=self.had_loop) else None
 
     def _grouped(self, order: Sequence[FabricChange]) -> Iterator[WorkStep]:
@@ -138,8 +149,20 @@ class WorkPlanner:
     def _chained(
         self, now: Subnet, group: Sequence[FabricChange], done: Sequence[FabricChange]
     ) -> FabricState:
-        state = state_after(self.routing, now, group, done)
+        state = self._state_after(now, group, done)
         return replace(state, cut_off=changed(self.routing.before, [*done, *group]).cut_off)
+
+    def _state_after(
+        self, now: Subnet, some: Sequence[FabricChange], done: Sequence[FabricChange]
+    ) -> FabricState:
+        began = time.monotonic()
+        self.work.ask = by_time(self.state_s)
+        # A search that does not find its way at once has at least this state more.
+        self.work.total = max(self.work.total, self.work.done + 1)
+        state = state_after(self.routing, now, some, done)
+        self.work.advance()
+        self.state_s = time.monotonic() - began
+        return state
 
     def _as_asked(self) -> tuple[WorkStep, ...]:
         """Each change as a step, with the end ports that it leaves without a path."""
@@ -154,6 +177,14 @@ class WorkPlanner:
             steps.append(WorkStep((change,), tuple(key for key in cut if key not in was)))
             was.update(cut)
         return tuple(steps)
+
+
+def expected_states(n_changes: int) -> int:
+    """The states that are routed where every step is safe, and MOST_TOGETHER are one group: each
+    change after the others, each part of a group that has its last change, and each group."""
+    full, rest = divmod(n_changes, MOST_TOGETHER)
+    groups = [MOST_TOGETHER] * full + [rest] * bool(rest)
+    return n_changes + sum(2**n - 1 for n in groups)
 
 
 def state_after(

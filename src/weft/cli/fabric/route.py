@@ -1,5 +1,6 @@
 """`weft fabric route FILE...`: routing engines compared on the same cables."""
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -59,20 +60,29 @@ def command(
             "no adapter in these files has a LID and a cable",
             expected="cables and LIDs: ibnetdiscover, iblinkinfo or opensm-subnet.lst",
         )
-    reports = []
-    for engine in each([*([AS_READ] if subnet.has_tables else []), *chosen], "routing"):
-        try:
-            routed = subnet if engine == AS_READ else subnet.route(engine)
-        except InputError as error:
-            talk(f"weft: {error.describe()}")
-            continue
-        reports.append(routing_report(routed, engine, seed=seed, matchings=matchings))
+    # An engine that refuses this fabric takes no time: then the others' tables are left.
+    routed = list(_routed(subnet, chosen))
+    reports = [
+        routing_report(tables, engine, seed=seed, matchings=matchings)
+        for engine, tables in each(routed, "judging tables", unit="engine")
+    ]
     emit(
         format_,
         text=lambda: route_text(subnet, reports),
         record={"engines": [report.to_record(subnet) for report in reports]},
         rows=[row for report in reports for row in _load_rows(subnet, report)],
     )
+
+
+def _routed(subnet: Subnet, engines: Sequence[str]) -> Iterator[tuple[str, Subnet]]:
+    """The tables that were read, and those of each engine that has some for these cables."""
+    if subnet.has_tables:
+        yield AS_READ, subnet
+    for engine in engines:
+        try:
+            yield engine, subnet.route(engine)
+        except InputError as error:
+            talk(f"weft: {error.describe()}")
 
 
 def route_text(subnet: Subnet, reports: "list[RoutingReport]") -> str:

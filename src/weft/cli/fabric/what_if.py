@@ -12,9 +12,6 @@ from weft.cli.output import emit, format_option
 from weft.core.errors import unknown_name
 from weft.topology.engine import ENGINES
 
-CHANGE_S = 2.9
-"""Seconds of a change of 8,008 nodes, and of the fabric as it is, for the bar (measured)."""
-
 
 @click.command("what-if")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
@@ -78,7 +75,7 @@ def command(
     """
     from weft.audit.change_risk.change import read_changes
     from weft.audit.change_risk.opensm_run import OPENSM_ENGINES
-    from weft.audit.change_risk.report import change_risk, to_record
+    from weft.audit.change_risk.report import change_risk, expected_s, to_record
     from weft.cli.fabric.what_if_text import risk_text
 
     if not (without or without_cable or add):
@@ -88,7 +85,7 @@ def command(
         raise unknown_name(f"unknown engine '{engine}'", engine, known, where="--engine")
     jobs = read_jobs(jobs_file) if jobs_file is not None else {}
     n_named = len(without) + len(without_cable) + len(add)
-    subnet = open_subnet(files, then_s=CHANGE_S * (1 + n_named))
+    subnet = open_subnet(files, then_s=expected_s(n_named))
     say_problems(subnet)
     changes = read_changes(subnet, without, without_cable, add)
     risk = change_risk(

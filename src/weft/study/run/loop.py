@@ -166,7 +166,8 @@ def _in_batches(
     while first < len(todo):
         batch = todo[first : first + n]
         began = clock()
-        work.what, work.step = cell_name(batch[0]), float(len(batch))
+        # What the last launch took says nothing of a batch.
+        work.what, work.step, work.ask = cell_name(batch[0]), float(len(batch)), None
         backend.ahead(batch)
         yield from batch
         first += len(batch)

@@ -6,6 +6,7 @@ from tests.mock_backend import MockBackend
 
 from weft.bench.model import Launch, Sample, State, Trial
 from weft.core.errors import BenchmarkError, InputError, MissingError
+from weft.core.work.progress import WorkStanding
 from weft.study.run.loop import Progress, RunOutcome, execute
 from weft.study.run.store import Failure, RunStore, read_run
 
@@ -264,3 +265,30 @@ def test_more_launches_are_taken_together_while_they_are_short(
         execute(launches, backend, store, clock=lambda: backend.now, together=8)
     assert [len(batch) for batch in backend.batches][: len(sizes)] == sizes
     assert [launch for batch in backend.batches for launch in batch] == launches
+
+
+class _Watched(_Ahead):
+    """Takes launches together, and asks for the share when a batch begins."""
+
+    def __init__(self) -> None:
+        super().__init__(seconds=2.0)
+        self.shares: list[float] = []
+
+    def ahead(self, launches: Sequence[Launch]) -> None:
+        super().ahead(launches)
+        now = WorkStanding.now()
+        assert now is not None
+        self.shares.append(now.share)
+
+
+def test_a_batch_that_has_just_begun_is_not_nearly_done(tmp_path: Path) -> None:
+    backend = _Watched()
+    with RunStore.create(tmp_path / "run", {}) as store:
+        execute(
+            _launches("latency", repeats=40),
+            backend,
+            store,
+            clock=lambda: backend.now,
+            together=8,
+        )
+    assert backend.shares == pytest.approx([0.0, 0.2, 0.4, 0.6, 0.8])
