@@ -13,7 +13,24 @@ from weft.cli import output
 from weft.cli.progress import watch as watch_module
 from weft.cli.progress.watch import ProgressWatch, standing_line
 from weft.core.work import progress
-from weft.core.work.progress import WorkStanding, WorkUnderWay, by_time, each, phases, working
+from weft.core.work.progress import (
+    NEARLY,
+    WorkStanding,
+    WorkUnderWay,
+    by_time,
+    each,
+    phases,
+    working,
+)
+
+
+@contextmanager
+def at_time(later_s: float) -> Iterator[None]:
+    """So many seconds later."""
+    clock = time.monotonic
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(progress.time, "monotonic", lambda: clock() + later_s)
+        yield
 
 
 def standing(done: float, total: float, elapsed_s: float, unit: str = "launch") -> WorkStanding:
@@ -78,6 +95,25 @@ def test_a_phase_of_known_length_counts_those_before_as_long_as_they_took() -> N
             now = WorkStanding.now()
             assert now is not None
             assert now.share == pytest.approx(share, abs=0.01)
+
+
+def test_a_phase_goes_on_at_the_pace_of_those_before_it() -> None:
+    with phases("what-if", read=1, route=4, judge=5) as begin:
+        now = WorkStanding.now()
+        assert now is not None
+        now.task.began -= 300
+        begin("route")
+        assert now.task.ask is not None
+        for later_s, share in ((0, 0.1), (600, 0.3), (9000, 0.1 + 0.4 * NEARLY)):
+            # 300 s for a tenth: 1200 s for the next four.
+            with at_time(later_s):
+                now = WorkStanding.now()
+            assert now is not None
+            assert now.share == pytest.approx(share, abs=0.001)
+        with working("routing", ask=lambda: 0.25), at_time(600):
+            now = WorkStanding.now()
+        assert now is not None
+        assert now.share == pytest.approx(0.2, abs=0.001)
 
 
 def test_phases_show_the_task_within_them() -> None:

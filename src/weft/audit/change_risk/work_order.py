@@ -63,9 +63,15 @@ class _BudgetError(Exception):
 
 
 class WorkPlanner:
-    """Finds the order of some changes."""
+    """Finds the order of some changes. `state_s`: about how long the first state takes."""
 
-    def __init__(self, routing: Routing, changes: Sequence[FabricChange], final: Changed) -> None:
+    def __init__(
+        self,
+        routing: Routing,
+        changes: Sequence[FabricChange],
+        final: Changed,
+        state_s: float = 0.0,
+    ) -> None:
         self.routing = routing
         # What puts in comes first: it can only help what takes out.
         self.changes = sorted(changes, key=lambda change: not change.adds)
@@ -74,7 +80,7 @@ class WorkPlanner:
         self.n_states = 0
         self.failed: set[frozenset[str]] = set()
         self.work = WorkUnderWay("")
-        self.state_s = 0.0
+        self.state_s = state_s
 
     def plan(self) -> WorkOrder:
         """The first safe order, with the steps that can be done together as one."""

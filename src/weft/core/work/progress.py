@@ -17,6 +17,8 @@ T = TypeVar("T")
 Share = Callable[[], float | None]
 """The part of a task that is done, from 0 to 1; None where it cannot be told now."""
 
+PACE_S = 0.1
+"""Phases that took less tell nothing of the pace."""
 NEARLY = 0.99
 """Most of a task that is done by its expected time while it still goes on."""
 
@@ -156,9 +158,20 @@ def phases(what: str, *, since: float | None = None, **seconds: float) -> Iterat
             task.done = sum(seconds[one] for one in names[:at])
             task.step = seconds[name]
             task.total = task.done + sum(seconds[one] for one in names[at:])
+            task.ask = _at_pace(task)
 
         begin(names[0])
         yield begin
+
+
+def _at_pace(task: WorkUnderWay) -> Share:
+    """The share of a phase that began now, at the pace of those before, while no task within it
+    tells more."""
+    took_s = time.monotonic() - task.began
+    if not task.done or took_s < PACE_S:
+        return lambda: None
+    share = by_time(took_s * task.step / task.done)
+    return lambda: share() if _TASKS and _TASKS[-1] is task else None
 
 
 def share_read(file: BinaryIO) -> Share:
