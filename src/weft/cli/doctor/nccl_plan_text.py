@@ -147,9 +147,14 @@ def _differences(one: NcclPlan, other: NcclPlan, collective: str) -> str:
             if was.get(name) != now.get(name)
         ]
         changed.append((n, (*graphs, *_other_choices(plan, after, collective))))
-    for nodes, said in _alike(changed):
-        what = said or ("nothing changes",)
-        lines += [f"  {_span(nodes)} nodes: {one_line}" for one_line in what]
+    unknown = [plan for plan in (one, other) if not plan.has_times]
+    same = "the graphs stay the same" if unknown else "nothing changes"
+    for nodes, differing in _alike(changed):
+        noun = "node" if nodes == [1] else "nodes"
+        lines += [f"  {_span(nodes)} {noun}: {line}" for line in differing or (same,)]
+    if unknown:
+        versions = " and ".join(dict.fromkeys(plan.version for plan in unknown))
+        lines.append(f"  algorithms by size not compared: those of NCCL {versions} are not known")
     return "\n".join(lines)
 
 

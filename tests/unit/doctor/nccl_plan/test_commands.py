@@ -3,12 +3,17 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.unit.doctor.nccl_plan.conftest import CRASH
 
 from weft.cli import run
+from weft.cli.doctor.nccl_plan_text import plan_text
+from weft.doctor.nccl_plan.nodes import topology_of
+from weft.doctor.nccl_plan.own_search import own_plan
+from weft.doctor.nccl_plan.plan import TunedTime
 
 Capture = pytest.CaptureFixture[str]
 PLAN = ("--platform", "azure-ndv5", "--nodes", "1,4", "--size", "1K,1M")
@@ -41,6 +46,31 @@ def test_two_libraries_alike_differ_in_nothing(libraries: dict[int, Path], capsy
     one = str(libraries[0])
     text = printed(capsys, "doctor", "nccl-plan", one, *PLAN, "--against", one)
     assert "from NCCL 2.99.1 to 2.99.1:\n  1 to 4 nodes: nothing changes" in text
+
+
+def test_algorithms_that_one_side_does_not_know_are_not_called_equal() -> None:
+    job = topology_of("azure-ndv5", None)
+    known = own_plan(job, "2.26.5", nodes=(1, 4))
+    time = TunedTime("ring", "simple", 10.0)
+    plans = {
+        n: replace(one, times={("allreduce", 1024): (time,)}) for n, one in known.by_nodes.items()
+    }
+    asked = replace(known, is_model=False, by_nodes=plans)
+    unasked = replace(known, version="2.32.3", is_model=False)
+    both = plan_text([asked, asked], "here", "allreduce", channels=False)
+    assert "  1 to 4 nodes: nothing changes" in both
+    for pair in ([asked, unasked], [unasked, asked]):
+        text = plan_text(pair, "here", "allreduce", channels=False)
+        assert "nothing changes" not in text
+        assert "  1 to 4 nodes: the graphs stay the same\n" in text
+        assert "  algorithms by size not compared: those of NCCL 2.32.3 are not known" in text
+
+
+def test_one_node_is_no_plural() -> None:
+    job = topology_of("azure-ndv5", None)
+    plan = own_plan(job, "2.26.5", nodes=(1,))
+    text = plan_text([plan, plan], "here", "allreduce", channels=False)
+    assert "  1 node: the graphs stay the same" in text
 
 
 def test_a_crash_is_one_sentence(libraries: dict[int, Path], capsys: Capture) -> None:
