@@ -69,7 +69,7 @@ def command(
     from weft.cli.doctor.nccl_plan_text import plan_record, plan_rows, plan_text
     from weft.core.units import parse_size_range
     from weft.doctor.nccl_plan.asking import ask_library
-    from weft.doctor.nccl_plan.nodes import topology_of
+    from weft.doctor.nccl_plan.nodes import NodesOf, difference_from, topology_of
     from weft.doctor.nccl_plan.own_search import cross_nic_of, own_plan
 
     if (library is None) == (nccl is None):
@@ -88,11 +88,12 @@ def command(
         for one in (library, against)
         if one is not None
     ]
-    where = platform or str(topology)
+    differs = difference_from(platform, job) if platform and topology else ""
+    of = NodesOf(platform or "", str(topology or ""), differs)
     emit(
         format_,
-        text=lambda: plan_text(plans, where, collective, channels=channels),
-        record=plan_record(plans, where, collective),
+        text=lambda: plan_text(plans, of, collective, channels=channels),
+        record=plan_record(plans, of, collective),
         rows=plan_rows(plans, collective),
     )
 

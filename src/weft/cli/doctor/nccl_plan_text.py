@@ -5,21 +5,36 @@ from typing import Any
 
 from weft.cli.output import table_text
 from weft.core.units import format_size
+from weft.core.words import counted
+from weft.doctor.nccl_plan.nodes import NodesOf
 from weft.doctor.nccl_plan.plan import NcclPlan, NodePlan, SearchGraph, TunedTime
 
 PROTOCOL_WORDS = {"ll": "LL", "ll128": "LL128", "simple": "Simple"}
 Same = list[tuple[list[int], Any]]
 
 
-def plan_text(plans: Sequence[NcclPlan], where: str, collective: str, *, channels: bool) -> str:
+def plan_text(plans: Sequence[NcclPlan], of: NodesOf, collective: str, *, channels: bool) -> str:
     """The first plan; of two, what differs first."""
     plan = plans[0]
-    parts = [f"{_named_plan(plan)} on nodes of {where}, {plan.n_gpus} GPUs each"]
+    where = of.file if of.differs else of.platform or of.file
+    parts = [f"{_named_plan(plan)} on nodes of {where}, {counted(plan.n_gpus, 'GPU')} each"]
+    if of.differs:
+        parts.append(_other_nodes(of))
     parts += [_differences(plan, other, collective) for other in plans[1:]]
     parts += [_graphs(plan), _choices(plan, collective)]
     if channels:
         parts += [_channels(plan, one) for one in plan.by_nodes.values()]
     return "\n\n".join(parts)
+
+
+def _other_nodes(of: NodesOf) -> str:
+    return (
+        f"WARNING  not nodes of {of.platform}: {of.differs}\n"
+        f"  All figures below are for the nodes of the file; where it states no NVLinks or rates of"
+        f" adapters,\n  those of {of.platform} count. Name the platform that the file is from, or"
+        f" leave --platform out\n  for a file that NCCL_TOPO_DUMP_FILE made.\n"
+        f"  next: weft doctor topo {of.file} --platform {of.platform}"
+    )
 
 
 def _named_plan(plan: NcclPlan) -> str:
@@ -181,9 +196,13 @@ def _other_choices(before: NodePlan, after: NodePlan, collective: str) -> Iterat
             yield f"{collective} of {_of_sizes(found)}: {was} -> {now}"
 
 
-def plan_record(plans: Sequence[NcclPlan], where: str, collective: str) -> dict[str, Any]:
+def plan_record(plans: Sequence[NcclPlan], of: NodesOf, collective: str) -> dict[str, Any]:
     """The plan whole; of two, both."""
-    return {"nodes_of": where, "plans": [_record(one, collective) for one in plans]}
+    return {
+        "nodes_of": of.file if of.differs else of.platform or of.file,
+        "topology_differs": of.differs,
+        "plans": [_record(one, collective) for one in plans],
+    }
 
 
 def _record(plan: NcclPlan, collective: str) -> dict[str, Any]:
