@@ -4,11 +4,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from weft.catalog.machine.platform import Platform
 from weft.core.errors import InputError
+from weft.doctor.machine.detection.document import platform_named
 from weft.doctor.nccl_plan.asking import COLLECTIVES, ask_library
-from weft.doctor.nccl_plan.nodes import topology_of
+from weft.doctor.nccl_plan.nodes import difference_from, topology_of
 from weft.doctor.nccl_plan.plan import NcclPlan
 from weft.expect.model import Conditions
+from weft.expect.nccl.topology import topology as gpu_topology
+
+SAME_SHARE = 0.1
+"""So far apart are two rates of the same paths: NCCL's search tries rates in steps.
+SOURCE: NVIDIA/nccl, src/graph/search.cc: speedArrayIntra, speedArrayInter."""
 
 
 def by_library(
@@ -24,6 +31,15 @@ def by_library(
         )
     first = of_nccl[0]
     job = topology_of(platform, topology)
+    differs = difference_from(platform, job, adapters=False) if topology is not None else ""
+    if differs:
+        raise InputError(
+            f"the topology file is not of a node of {platform}: {differs}",
+            where=str(topology),
+            expected="a topology file of the platform's nodes",
+            hint="name the platform that the file is from (weft platform list);"
+            f" weft doctor nccl-plan {library} --topo {topology} asks about the file's own nodes",
+        )
     n_gpus = len(job.bus_ids)
     if first.tasks_per_node != n_gpus:
         raise InputError(
@@ -38,7 +54,8 @@ def by_library(
         collectives=(first.benchmark,),
     )
     found = [_chosen(one, plan) if _is_for_library(one) else one for one in questions]
-    return found, _said(plan, library)
+    said = [_said(plan, library), _contradiction(platform_named(platform), first, plan)]
+    return found, "\n".join(line for line in said if line)
 
 
 def _is_for_library(one: Conditions) -> bool:
@@ -61,3 +78,24 @@ def _said(plan: NcclPlan, library: Path) -> str:
     asked = "algorithm, protocol and adapters" if plan.has_times else "adapters alone"
     reason = "" if plan.has_times else "; its tuner cannot be asked, so weft's model chooses"
     return f"asked {library.name} of NCCL {plan.version}: {asked}{reason}"
+
+
+def _contradiction(platform: Platform, asked: Conditions, plan: NcclPlan) -> str:
+    """Where the library's ring carries another rate than weft's formula counts, both; else ''."""
+    if asked.n_hcas is not None:
+        return ""
+    own = gpu_topology(platform, _chosen(asked, plan))
+    ring = plan.by_nodes[asked.n_nodes].graphs["ring"]
+    if asked.n_nodes == 1:
+        counted, one, where = own.nvlink or own.pcie, ring.gb_s_inside, "inside a node"
+    else:
+        n_groups = asked.n_nodes / own.n_nodes
+        counted, one, where = own.net / n_groups, ring.gb_s_between, "between nodes"
+    searched = ring.n_channels * one
+    if abs(searched - counted) <= SAME_SHARE * counted:
+        return ""
+    return (
+        f"contradiction: the library's ring carries {searched:g} GB/s {where} ({ring.n_channels} x"
+        f" {one:g} GB/s), weft's value counts {counted:g} GB/s of the platform, and holds only"
+        " where the platform is right"
+    )
