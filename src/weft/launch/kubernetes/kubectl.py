@@ -56,6 +56,12 @@ _LOG_LINE = re.compile(r"[IWEF]\d{4} ")
 _INVALID = re.compile(
     r"is invalid:|strict decoding error|unknown field|error validating|denied the request"
 )
+_RULES_NOT_READ = re.compile(
+    r"failed to download openapi|"
+    r'error validating data: (Get "|Unable to connect|Unauthorized|the server has asked)'
+)
+"""kubectl could not fetch the rules by which it validates: no word about the manifest.
+SOURCE: kubernetes/kubectl, pkg/validation; kubectl 1.32 against a closed port."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +197,7 @@ def refusal(said: str, where: str) -> InputError | MissingError:
     # Lines of its own log repeat the message.
     lines = [line for line in said.splitlines() if not _LOG_LINE.match(line)]
     text = " ".join(" ".join(lines or [said]).split()) or "no message"
-    if _INVALID.search(text):
+    if _INVALID.search(text) and not _RULES_NOT_READ.search(text):
         return InputError(
             f"the cluster refuses the manifest: {text[:500]}",
             where=where,
