@@ -172,7 +172,7 @@ EXAMPLES: dict[str, tuple[str, str]] = {
     ),
     "doctor nccl-plan": (
         "weft doctor nccl-plan libnccl.so.2 --platform azure-ndv5",
-        "weft doctor nccl-plan --nccl 2.27 --topo topo.xml --nodes 1,2",
+        "weft doctor nccl-plan --nccl 2.27.3 --topo topo.xml --nodes 1,2",
     ),
     "platform": ("weft platform list", "weft platform show azure-hbv2"),
     "platform detect": (

@@ -13,6 +13,8 @@ from weft.topology.engine import engine_module, refusals
 
 FIRST_MINOR, LAST_MINOR = (2, 26), (2, 28)
 """Versions in between have the search that tests/oracle/test_nccl_search.py holds to libraries."""
+RELEASES = ("2.26.5", "2.27.3", "2.28.3")
+"""One of each minor version."""
 CROSS_NIC = 2
 """NCCL_CROSS_NIC where it is not set."""
 _MOST_CHANNELS = 64
@@ -49,7 +51,7 @@ def known_version(text: str) -> Version:
     first, last = (".".join(map(str, one)) for one in (FIRST_MINOR, LAST_MINOR))
     raise InputError(
         f"weft has no search of NCCL '{text}'",
-        expected=f"a version of {first} to {last}, as {first}.5",
+        expected=f"three numbers of {first} to {last}, such as {', '.join(RELEASES)}",
         hint="weft doctor nccl-plan LIBNCCL asks a library of any other version",
     )
 

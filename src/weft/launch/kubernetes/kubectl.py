@@ -61,7 +61,7 @@ _RULES_NOT_READ = re.compile(
     r'error validating data: (Get "|Unable to connect|Unauthorized|the server has asked)'
 )
 """kubectl could not fetch the rules by which it validates: no word about the manifest.
-SOURCE: kubernetes/kubectl, pkg/validation; kubectl 1.32 against a closed port."""
+Messages of kubectl 1.32 against a closed port, and of older ones as people report them."""
 
 
 @dataclass(frozen=True, slots=True)

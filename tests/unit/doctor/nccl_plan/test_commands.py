@@ -12,6 +12,7 @@ from tests.unit.doctor.nccl_plan.conftest import CRASH
 from weft.api import library_choice
 from weft.cli import run
 from weft.cli.doctor.nccl_plan_text import plan_text
+from weft.cli.examples import EXAMPLES
 from weft.doctor.nccl_plan.nodes import NodesOf, topology_of
 from weft.doctor.nccl_plan.own_search import own_plan
 from weft.doctor.nccl_plan.plan import TunedTime
@@ -151,6 +152,15 @@ def test_cross_nic_counts_in_our_own_search(
     assert any(one["nets"][0] != one["nets"][1] for one in ring["channels"]) is crosses
 
 
+def test_the_example_of_the_help_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("topo.xml").write_text(topology_of("azure-ndv5", None).text)
+    words = EXAMPLES["doctor nccl-plan"][1].split()[1:]
+    assert "search of NCCL 2.27" in printed(capsys, *words)
+
+
 def test_a_library_beside_our_own_search(libraries: dict[int, Path], capsys: Capture) -> None:
     words = ("doctor", "nccl-plan", "--nccl", "2.28.3", *PLAN, "--against", str(libraries[0]))
     assert "from weft's own search of NCCL 2.28.3 to NCCL 2.99.1:" in printed(capsys, *words)
@@ -161,7 +171,7 @@ def test_a_library_beside_our_own_search(libraries: dict[int, Path], capsys: Cap
     [
         ((), "give a file LIBNCCL, or --nccl VERSION"),
         (("--nccl", "2.11.4"), "weft has no search of NCCL '2.11.4'"),
-        (("--nccl", "2.26"), "expected: a version of 2.26 to 2.28, as 2.26.5"),
+        (("--nccl", "2.27"), "expected: three numbers of 2.26 to 2.28, such as 2.26.5, 2.27.3, 2"),
     ],
 )
 def test_versions_without_a_search(capsys: Capture, words: tuple[str, ...], says: str) -> None:
