@@ -56,15 +56,15 @@ def command(
     """What would this libnccl.so do on your nodes?
 
     weft loads the library in a process of its own and calls NCCL's own search and tuner, which want
-    no GPU: channels of rings and trees with their rates, and which algorithm and protocol it takes
-    by size. It needs the symbols and debugging information that NVIDIA's libraries carry (wheels of
-    PyPI do; a stripped one cannot be asked).
+    no GPU: channels of rings and trees with their rates, and which algorithm and protocol it
+    chooses by size. It needs the symbols and debugging information that NVIDIA's libraries carry
+    (wheels of PyPI do; a stripped one cannot be asked).
 
     The nodes are those of --platform, or of a topology file (NCCL_TOPO_FILE, NCCL_TOPO_DUMP_FILE).
     Variables of NCCL in this environment count, as for a job.
 
     --nccl VERSION needs no library: weft searches for the channels itself, as that version does.
-    Of the variables NCCL_CROSS_NIC alone counts then, and algorithms by size are not told.
+    Of the variables NCCL_CROSS_NIC alone counts then, and there are no algorithms by size.
     """
     from weft.cli.doctor.nccl_plan_text import plan_record, plan_rows, plan_text
     from weft.core.units import parse_size_range

@@ -69,7 +69,7 @@ def _graph_cells(plan: NodePlan) -> tuple[tuple[str, ...], ...]:
 def _choices(plan: NcclPlan, collective: str) -> str:
     if plan.is_model:
         return (
-            "the search tells no algorithms by size: weft expect PLATFORM allreduce --nccl VERSION"
+            "this search has no algorithms by size: weft expect PLATFORM allreduce --nccl VERSION"
         )
     if not plan.has_times:
         return f"the tuner of NCCL {plan.version} cannot be asked: algorithms are not known"
@@ -80,7 +80,7 @@ def _choices(plan: NcclPlan, collective: str) -> str:
         )
         for sizes, words, estimate in _with_estimates(plan.by_nodes[nodes[-1]], collective, choices)
     ]
-    return table_text(["nodes", collective, "takes", "its estimate"], rows, left=4)
+    return table_text(["nodes", collective, "chooses", "its estimate"], rows, left=4)
 
 
 def _by_size(plan: NodePlan, collective: str) -> tuple[tuple[tuple[int, ...], str], ...]:

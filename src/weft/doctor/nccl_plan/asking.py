@@ -111,6 +111,7 @@ def nodes_request(topology: JobTopology, file: Path) -> dict[str, Any]:
     """What the child process is told of the nodes, whose topology is in a file."""
     return {
         "topology": str(file),
+        "user_file": topology.file,
         "n_gpus": len(topology.bus_ids),
         "bus_ids": topology.bus_ids,
         "compute_capability": topology.sm,
@@ -177,12 +178,14 @@ def _failed(
     calls = [one for one in printed.splitlines() if one.startswith(child.CALL)]
     at = calls[-1].removeprefix(child.CALL) if calls else "the start"
     said = [one.partition(_MESSAGE)[2] for one in printed.splitlines() if _MESSAGE in one]
+    named = request["user_file"]
+    checks = f"weft doctor topo {named} checks the topology; " if named else ""
     reason = said[-1] if said else (errors.strip().splitlines() or [""])[-1]
     return InputError(
         f"NCCL {version} {how} at {at}" + (f": {reason}" if reason else ""),
         where=request["library"],
         expected="a library that answers for this topology",
-        hint="weft doctor topo FILE checks the topology; weft's own model needs no library",
+        hint=f"{checks}weft's own model needs no library: weft expect PLATFORM allreduce",
     )
 
 

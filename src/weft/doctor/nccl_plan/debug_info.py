@@ -91,12 +91,22 @@ def _read(
         ) from error
 
 
+def _stripped(of: str, where: str) -> InputError:
+    return InputError(
+        f"the library has no {of} (stripped)",
+        where=where,
+        expected=EXPECTED,
+        hint="the libnccl.so.2 of NVIDIA's wheel on PyPI, nvidia-nccl-cu12 of the same version, has"
+        " both",
+    )
+
+
 def _symbols(elf: "ELFFile", where: str, wanted: Collection[str]) -> Iterator[tuple[str, Symbol]]:
     from elftools.elf.sections import SymbolTableSection
 
     table = elf.get_section_by_name(".symtab")
     if not isinstance(table, SymbolTableSection):
-        raise InputError("the library has no symbols (stripped)", where=where, expected=EXPECTED)
+        raise _stripped("symbols", where)
     prefixes = {f"_Z{len(name)}{name}": name for name in wanted}
     for symbol in table.iter_symbols():
         mangled, address = symbol.name, symbol["st_value"]
@@ -115,9 +125,7 @@ def _structures(
     elf: "ELFFile", where: str, wanted: Mapping[str, str]
 ) -> Iterator[tuple[str, Structure]]:
     if not elf.has_dwarf_info(strict=True):
-        raise InputError(
-            "the library has no debugging information (stripped)", where=where, expected=EXPECTED
-        )
+        raise _stripped("debugging information", where)
     left = dict(wanted)
     for unit in elf.get_dwarf_info(relocate_dwarf_sections=False).iter_CUs():
         source = _name(unit.get_top_DIE())

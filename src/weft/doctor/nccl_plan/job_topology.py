@@ -28,13 +28,14 @@ _OF_NET = {"latency": "0", "port": "1", "maxconn": "131072", "gdr": "1", "coll":
 class JobTopology:
     """The text of a node's file, and what a communicator of all of its GPUs knows: `bus_ids` by
     rank, as numbers; the compute capability; whether switches join the GPUs; adapters' names by
-    NCCL's number."""
+    NCCL's number; the file that the user gave, '' for a platform."""
 
     text: str
     bus_ids: tuple[int, ...]
     sm: int
     has_nvswitch: bool
     nets: tuple[str, ...]
+    file: str = field(default="", compare=False)
 
     @property
     def has_nvls(self) -> bool:

@@ -1,6 +1,6 @@
 """The nodes that a library is asked about: a platform's, or those of a topology file."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from weft.catalog.machine.platform import Platform
@@ -36,7 +36,7 @@ def topology_of(platform: str | None, file: Path | None) -> JobTopology:
             f" weft expect {document.name} allreduce",
         )
     if file is not None:
-        return job_topology(topology_file(file), known_of(document))
+        return replace(job_topology(topology_file(file), known_of(document)), file=str(file))
     assert document is not None
     if document.node_map is None:
         raise _without_devices(document)

@@ -58,6 +58,17 @@ def test_what_goes_wrong_inside_is_said_with_the_call(
         asked(libraries[fault], limit_s=3.0 if fault == HANG else 30.0)
 
 
+def test_the_hint_names_the_users_file(libraries: dict[int, Path], tmp_path: Path) -> None:
+    file = tmp_path / "topo.xml"
+    file.write_text(topology_of("azure-ndv5", None).text)
+    with pytest.raises(InputError) as error:
+        ask_library(libraries[REFUSAL], topology_of(None, file), nodes=(2,))
+    assert f"weft doctor topo {file} checks the topology; weft's own model" in error.value.hint
+    with pytest.raises(InputError) as error:
+        asked(libraries[REFUSAL])
+    assert "doctor topo" not in error.value.hint
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
@@ -74,8 +85,10 @@ def test_a_stripped_library_cannot_be_asked(
     bare = tmp_path / "bare.so"
     words = ["objcopy", *options, str(libraries[0]), str(bare)]
     subprocess.run(words, check=True, timeout=60)
-    with pytest.raises(InputError, match=says):
+    with pytest.raises(InputError, match=says) as error:
         asked(bare)
+    named = "nvidia-nccl-cu12 of the same version, has both" in error.value.hint
+    assert named is says.startswith("no ")
 
 
 def test_a_library_of_another_processor_or_none_at_all(
