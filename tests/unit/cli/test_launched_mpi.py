@@ -57,6 +57,7 @@ def test_srun_outside_of_a_job_is_refused(mpicc: str, monkeypatch: pytest.Monkey
     with pytest.raises(InputError, match="needs a Slurm job") as caught:
         launched_mpi(mpicc, "srun", ("n1",))
     assert "weft study submit" in caught.value.describe()
+    assert "--launcher mpiexec --dry-run" in caught.value.describe()
 
 
 def test_an_mpi_without_a_launcher_has_srun_only(mpicc: str) -> None:

@@ -189,7 +189,8 @@ def launched_mpi(mpicc: str | None, launcher: str | None, nodes: tuple[str, ...]
             "--launcher srun needs a Slurm job that has all these nodes",
             where=f"node {stranger}",
             expected=", ".join(within[:8]) or "a Slurm job around this",
-            hint="salloc gives one, or 'weft study submit' where a study is to run",
+            hint="salloc gives one, or 'weft study submit' where a study is to run;"
+            " 'weft check' prints a plan without a job: --launcher mpiexec --dry-run",
         )
     mpi = find_mpi(mpicc)
     if launcher == "srun" or (ours and launcher is None and not is_better_alone(mpi)):
