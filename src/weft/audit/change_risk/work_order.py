@@ -190,7 +190,7 @@ def expected_states(n_changes: int) -> int:
     change after the others, each part of a group that has its last change, and each group."""
     full, rest = divmod(n_changes, MOST_TOGETHER)
     groups = [MOST_TOGETHER] * full + [rest] * bool(rest)
-    return n_changes + sum(2**n - 1 for n in groups)
+    return n_changes + sum((1 << n) - 1 for n in groups)
 
 
 def state_after(
