@@ -32,6 +32,8 @@ from weft.study.history.shifts import TOLERANCE, Shift, shifts_of, strange_last_
 
 MOST_NAMED = 3
 """Settings that a sentence names; the record has all."""
+TIMES_FROM = 1.5
+"""A change is reported as a factor from here on, below as a share."""
 
 USEFUL = 1.0
 """A step that would have to double a time to show is no useful statement."""
@@ -128,8 +130,9 @@ def percent(share: float) -> str:
 
 
 def change_text(slower: float) -> str:
-    """'18 % slower', '12 % faster', '5.0x slower': by the time that a message takes."""
-    if slower >= 2 or slower <= 0.5:
+    """'18 % slower', '12 % faster', '5.0x slower': by the time that a message takes. '99 % slower'
+    would seem to mean of a rate that nothing is left of it."""
+    if max(slower, 1 / slower) >= TIMES_FROM:
         return f"{max(slower, 1 / slower):.1f}x {'slower' if slower > 1 else 'faster'}"
     return f"{percent(abs(slower - 1))} {'slower' if slower > 1 else 'faster'}"
 

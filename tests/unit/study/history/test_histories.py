@@ -94,7 +94,13 @@ def test_no_run_is_no_verdict() -> None:
 
 @pytest.mark.parametrize(
     ("slower", "text"),
-    [(1.18, "18 % slower"), (0.8, "20 % faster"), (5.0, "5.0x slower"), (0.25, "4.0x faster")],
+    [
+        (1.18, "18 % slower"),
+        (0.8, "20 % faster"),
+        (1.99, "2.0x slower"),
+        (5.0, "5.0x slower"),
+        (0.25, "4.0x faster"),
+    ],
 )
 def test_a_change_is_said_by_the_time_that_a_message_takes(slower: float, text: str) -> None:
     assert change_text(slower) == text
