@@ -45,7 +45,18 @@ def test_a_healthy_set_of_nodes_is_good_and_the_next_command_comes_last(
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("OK   8 of 8 nodes   pairs 28 of 28 measured, ")
     assert lines[-1] == f"report: {where / 'report.html'}"
-    assert "No component of 8 nodes is slower than its kind." in (where / "report.html").read_text()
+    unknown = "whether all are slow alike is not known without --platform"
+    assert lines[0].endswith(f"   {unknown}")
+    page = (where / "report.html").read_text()
+    assert f"No component of 8 nodes is slower than its kind; {unknown}." in page
+
+
+def test_a_platform_tells_whether_all_are_slow_alike(tmp_path: Path, capsys: Capture) -> None:
+    where = tmp_path / "run"
+    assert run(["check", "--twin", "fat-tree", "--nodes", "8", "--dir", str(where)]) == 0
+    assert "slow alike" not in capsys.readouterr().out
+    page = (where / "report.html").read_text()
+    assert "No component of 8 nodes is slower than its kind." in page
 
 
 def test_a_slow_node_is_named_and_the_exit_code_is_one(

@@ -25,12 +25,14 @@ from weft.core.words import counted
 class Sensitivity:
     """`would_show`: the faults that the readings would have shown; `would_not_show`: those that all
     of them would have hidden. `cannot_tell`: why they support no good verdict, empty where they do;
-    `would_tell`: the inputs that would."""
+    `would_tell`: the inputs that would. `level_unknown`: that all are slow alike could not have
+    shown, in words; '' where it could."""
 
     would_show: tuple[str, ...] = ()
     cannot_tell: tuple[str, ...] = ()
     would_tell: tuple[str, ...] = ()
     would_not_show: tuple[str, ...] = ()
+    level_unknown: str = ""
 
     @property
     def lines(self) -> list[str]:
@@ -132,6 +134,7 @@ def sensitivity_of(
     return Sensitivity(
         (*shown, *_cables(survey, coverage)),
         would_not_show=(*(_alike(coverage) if is_relative else ()), *_out_of_use(coverage)),
+        level_unknown=_level(expectations) if is_relative else "",
     )
 
 
@@ -248,6 +251,11 @@ def _unexplained(survey: Survey, rows: Bools, metric: Metric) -> Iterator[str]:
 def _alike(coverage: Covered) -> Iterator[str]:
     n, ends = coverage.n_nodes, coverage.endpoints
     yield f"{n - 1:,} or all of the {n:,} {ends} slow: {PLATFORM} shows them"
+
+
+def _level(expectations: Expectations | None) -> str:
+    without = " without --platform" if expectations is None else ""
+    return f"whether all are slow alike is not known{without}"
 
 
 def _out_of_use(coverage: Covered) -> Iterator[str]:

@@ -216,6 +216,7 @@ def _with_sensitivity(
             coverage,
             expectations,
             sure=not any(one.severity is Severity.WARNING for one in findings),
+            level_unknown=sensitivity.level_unknown,
         )
         if sensitivity.is_enough
         else sentences.no_verdict(survey, sensitivity, expectations)

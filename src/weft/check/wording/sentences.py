@@ -207,14 +207,20 @@ def stalled(stall: Stall, cables: Sequence[str]) -> Finding:
 
 
 def healthy(
-    survey: Survey, covered: Covered, expectations: Expectations | None = None, *, sure: bool = True
+    survey: Survey,
+    covered: Covered,
+    expectations: Expectations | None = None,
+    *,
+    sure: bool = True,
+    level_unknown: str = "",
 ) -> Finding:
-    """Nothing is slow; not `sure` beside a warning."""
+    """Nothing is slow; not `sure` beside a warning. `level_unknown`: of the sensitivity."""
     slower = "slower" if sure else "certainly slower"
+    level = f"; {level_unknown}" if level_unknown else ""
     return Finding(
         FindingKind.HEALTHY,
         Severity.GOOD,
-        f"No component of {covered.n_nodes} {covered.endpoints} is {slower} than its kind.",
+        f"No component of {covered.n_nodes} {covered.endpoints} is {slower} than its kind{level}.",
         evidence=_measured(survey, expectations),
         facts=DisturbedReadings(int(survey.unexplained.size)),
     )

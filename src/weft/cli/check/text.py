@@ -35,7 +35,9 @@ def verdict_text(answer: "CheckAnswer", *, matrix: bool, width: int | None = Non
     label_width = max(len(label) for label in (*labels, "BAD")) + 2
     lines = _finding_lines(answer, label_width, width)
     if some_are_good(verdict):
-        lines += packed(_labelled(OK, label_width), ok_columns(answer), width)
+        level = verdict.sensitivity.level_unknown
+        columns = (*ok_columns(answer), *([level] if level else []))
+        lines += packed(_labelled(OK, label_width), columns, width)
         lines += verdict.sensitivity.lines
         lines += [f"  - {line}" for one in good for line in one.evidence]
     else:

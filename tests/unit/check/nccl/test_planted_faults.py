@@ -94,6 +94,15 @@ def test_healthy_nodes_are_good_and_the_verdict_says_what_would_have_shown(tmp_p
         assert any("between its own GPUs" in line for line in verdict.sensitivity.would_show)
 
 
+def test_all_slow_alike_is_good_only_among_one_another(tmp_path: Path) -> None:
+    slow = Planted(net=dict.fromkeys(NODES, 0.5))
+    verdict, _ = simulated_check(NODES, slow, tmp_path)
+    assert verdict.findings[-1].sentence == (
+        "No component of 8 nodes is slower than its kind; whether all are slow alike is not known"
+        " without --platform."
+    )
+
+
 def test_packed_rounds_hold_each_host_once_and_every_pair() -> None:
     tests = ((("a", "b"),), (("c:1", "d:1"),), (("a", "c"),), (("e", "f"),), (("a", "b"),))
     found = packed(tests)
