@@ -50,7 +50,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "train read": (TRAINING_LOG,),
     "train compare": (TRAINING_LOG, TRAINING_LOG),
     "expect": ("generic-hdr", "allreduce"),
-    "train expect": ("azure-ndv5", "--model", "llama-3-8b", "--gpus", "8"),
+    "train expect": ("azure-ndv5", "--model", "llama-3-8b", "--gpus", "8", "--tp", "2"),
     "train plan": ("azure-ndv5", "--model", "llama-3-8b", "--gpus", "8", "--global-batch", "16"),
     "fabric show": (FABRIC,),
     "fabric trace": ("c104-001", "c104-002", FABRIC, "--engine", "minhop"),

@@ -93,6 +93,9 @@ def compiler_and_launcher(mpi: str) -> tuple[Path | None, tuple[str, ...]]:
     if mpi == "embedded":
         folder = Path(sys.executable).parent
         return folder / "mpicc", (str(folder / "mpiexec"),)
+    if mpi == "abi":
+        folder = Path(sys.executable).parent
+        return folder / "mpicc_abi", (str(folder / "mpiexec"),)
     if mpi == "mpich":
         found = shutil.which("mpicc.mpich")
         return found and Path(found), ("mpiexec.mpich",)

@@ -1,6 +1,8 @@
 /* fortran.c -- sends, receives and waits, in Fortran. */
 #include "fortran.h"
 
+#ifndef WEFT_NO_FORTRAN
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -204,3 +206,5 @@ static void release(const Int *request)
 
 FORTRAN_AS(cancel, (Int *request), (request), note_cancel(REQUEST(request)), (void)0)
 FORTRAN_AS(request_free, (Int *request), (request), release(request), (void)0)
+
+#endif

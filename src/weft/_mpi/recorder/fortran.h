@@ -9,6 +9,11 @@
 
 #include "recorder.h"
 
+/* The ABI of the MPI standard (mpi_abi.h of MPI 5.0) has no functions for Fortran. */
+#ifdef MPI_H_ABI
+#define WEFT_NO_FORTRAN
+#else
+
 typedef MPI_Fint Int;
 
 #define LIST(...) __VA_ARGS__
@@ -39,5 +44,7 @@ typedef MPI_Fint Int;
 #define TYPE(type) MPI_Type_f2c(*type)
 #define COMM(comm) MPI_Comm_f2c(*comm)
 #define REQUEST(request) MPI_Request_f2c(*request)
+
+#endif
 
 #endif

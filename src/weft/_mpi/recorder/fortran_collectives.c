@@ -1,6 +1,8 @@
 /* fortran_collectives.c -- collectives, in Fortran, with and without a request. */
 #include "fortran.h"
 
+#ifndef WEFT_NO_FORTRAN
+
 #include <stdlib.h>
 
 /* MPI_IN_PLACE has an address of its own in Fortran, which C cannot name. So each call is read at
@@ -111,3 +113,5 @@ WITH(alltoallv,
       Int *out_type, Int *comm),
      (in, n_in, at_in, in_type, out, n_out, at_out, out_type, comm),
      leave_counts(CALL_ALLTOALLV, n_out, TYPE(out_type), 0, COMM(comm), request))
+
+#endif

@@ -1,6 +1,8 @@
 /* fortran_life.c -- the beginning, the end, communicators, and what is only counted, in Fortran. */
 #include "fortran.h"
 
+#ifndef WEFT_NO_FORTRAN
+
 #pragma GCC visibility push(default)
 
 #define LIFE(name, parameters, arguments, before, after) \
@@ -66,3 +68,5 @@ NEIGHBOURS(neighbor_alltoallv,
            (void *in, Int *n_in, Int *at_in, Int *in_type, void *out, Int *n_out, Int *at_out,
             Int *out_type, Int *comm),
            (in, n_in, at_in, in_type, out, n_out, at_out, out_type, comm))
+
+#endif
