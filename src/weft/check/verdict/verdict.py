@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -59,7 +59,7 @@ class Verdict:
     findings: tuple[Finding, ...]
     coverage: Covered
     caveats: tuple[str, ...]
-    survey: Survey
+    survey: Survey = field(repr=False)
     accusations: tuple[Accusation, ...] = ()
     refused: bool = False
     expectations: Expectations | None = None
